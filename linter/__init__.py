@@ -1,0 +1,1 @@
+"""How code is read: the screen, the interpreter, the front ends."""

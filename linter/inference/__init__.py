@@ -1,0 +1,1 @@
+"""An abstract interpreter over LibCST that turns code into tensor events."""

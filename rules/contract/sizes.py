@@ -1,0 +1,229 @@
+"""Symbolic sizes: polynomials with integer coefficients over unknown sizes.
+
+`n, c, h, w = x.shape` names four unknown sizes; `c * h * w` and `h // 2` are sizes computed from them. Strides of a
+tensor whose sizes are unknown are sizes too: channels_last is (h*w*c, 1, w*c, c) whatever the numbers are.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, Union
+
+_fresh = itertools.count(1)
+
+Monomial: TypeAlias = tuple["Atom", ...]
+
+
+class Atom:
+    """One unknown quantity: a named size, or a quotient / remainder of sizes that does not simplify."""
+
+    __slots__ = ("identity", "name", "operator", "left", "right")
+
+    def __init__(self, name: str, operator: str = "", left: SizeLike = 0, right: SizeLike = 0) -> None:
+        self.name = name
+        self.operator = operator
+        self.left = left
+        self.right = right
+        self.identity: object = (operator, left, right) if operator else next(_fresh)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Atom) and self.identity == other.identity
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+    def evaluate(self, values: Mapping[Atom, int]) -> int:
+        """The number under an assignment; ValueError where a quotient is not exact or divides by zero."""
+        if not self.operator:
+            return values[self]
+        left, right = evaluate(self.left, values), evaluate(self.right, values)
+        if right == 0 or (self.operator == "//" and left % right):
+            raise ValueError("a quotient of sizes is not exact")
+        return left // right if self.operator == "//" else left % right
+
+    def leaves(self) -> frozenset[Atom]:
+        """The named sizes it is computed from."""
+        return frozenset([self]) if not self.operator else leaves(self.left) | leaves(self.right)
+
+
+class Size:
+    """An integer that is not known, as a polynomial over atoms."""
+
+    __slots__ = ("terms",)
+
+    def __init__(self, terms: Mapping[Monomial, int]) -> None:
+        self.terms = tuple(sorted(terms.items(), key=lambda term: (len(term[0]), [hash(atom) for atom in term[0]])))
+
+    @classmethod
+    def fresh(cls, name: str = "?") -> Size:
+        """A new unknown size; `name` is for messages."""
+        return cls({(Atom(name),): 1})
+
+    @property
+    def symbol(self) -> Atom | None:
+        """The atom when the size is just one named unknown."""
+        if len(self.terms) == 1:
+            (monomial, coefficient), = self.terms
+            if coefficient == 1 and len(monomial) == 1 and not monomial[0].operator:
+                return monomial[0]
+        return None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Size) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(self.terms)
+
+    def __repr__(self) -> str:
+        return " + ".join(
+            "*".join([str(factor)] * (factor != 1 or not atoms) + [atom.name for atom in atoms])
+            for atoms, factor in self.terms
+        )
+
+
+SizeLike: TypeAlias = Union[int, Size]
+
+
+def _terms(size: SizeLike) -> dict[Monomial, int]:
+    return dict(size.terms) if isinstance(size, Size) else ({(): size} if size else {})
+
+
+def _build(terms: dict[Monomial, int]) -> SizeLike:
+    terms = {atoms: factor for atoms, factor in terms.items() if factor}
+    if not terms:
+        return 0
+    if list(terms) == [()]:
+        return terms[()]
+    return Size(terms)
+
+
+def add(left: SizeLike, right: SizeLike) -> SizeLike:
+    """left + right."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    terms = _terms(left)
+    for atoms, factor in _terms(right).items():
+        terms[atoms] = terms.get(atoms, 0) + factor
+    return _build(terms)
+
+
+def multiply(left: SizeLike, right: SizeLike) -> SizeLike:
+    """left * right."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    terms: dict[Monomial, int] = {}
+    for atoms_left, factor_left in _terms(left).items():
+        for atoms_right, factor_right in _terms(right).items():
+            atoms = tuple(sorted(atoms_left + atoms_right, key=hash))
+            terms[atoms] = terms.get(atoms, 0) + factor_left * factor_right
+    return _build(terms)
+
+
+def subtract(left: SizeLike, right: SizeLike) -> SizeLike:
+    """left - right."""
+    return add(left, multiply(right, -1))
+
+
+def floor_divide(left: SizeLike, right: SizeLike) -> SizeLike | None:
+    """left // right: simplified where a single term divides; None for a division by zero."""
+    if isinstance(right, int) and right == 0:
+        return None
+    if isinstance(left, int) and isinstance(right, int):
+        return left // right
+    divisor = _terms(right)
+    if len(divisor) == 1:
+        (atoms_right, factor_right), = divisor.items()
+        quotient = _divide_exactly(_terms(left), atoms_right, factor_right)
+        if quotient is not None:
+            return quotient
+    name = f"{_paren(left)}//{_paren(right)}"
+    return Size({(Atom(name, "//", left, right),): 1})
+
+
+def _divide_exactly(terms: dict[Monomial, int], atoms_right: Monomial, factor_right: int) -> SizeLike | None:
+    quotient: dict[Monomial, int] = {}
+    for atoms, factor in terms.items():
+        rest = list(atoms)
+        for atom in atoms_right:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if factor % factor_right:
+            return None
+        quotient[tuple(rest)] = factor // factor_right
+    return _build(quotient)
+
+
+def modulo(left: SizeLike, right: SizeLike) -> SizeLike | None:
+    """left % right; None for a division by zero."""
+    if isinstance(right, int) and right == 0:
+        return None
+    if isinstance(left, int) and isinstance(right, int):
+        return left % right
+    return Size({(Atom(f"{_paren(left)}%{_paren(right)}", "%", left, right),): 1})
+
+
+def _paren(size: SizeLike) -> str:
+    text = repr(size)
+    return f"({text})" if " " in text or "*" in text else text
+
+
+def product(sizes: tuple[SizeLike, ...]) -> SizeLike:
+    """The product of all sizes (numel); 1 for none."""
+    result: SizeLike = 1
+    for size in sizes:
+        result = multiply(result, size)
+    return result
+
+
+def leaves(size: SizeLike) -> frozenset[Atom]:
+    """The named unknown sizes that `size` is computed from."""
+    if isinstance(size, int):
+        return frozenset()
+    found: frozenset[Atom] = frozenset()
+    for atoms, _ in size.terms:
+        for atom in atoms:
+            found |= atom.leaves()
+    return found
+
+
+def evaluate(size: SizeLike, values: Mapping[Atom, int]) -> int:
+    """The number under an assignment of all its leaves; ValueError where a quotient is not exact."""
+    if isinstance(size, int):
+        return size
+    total = 0
+    for atoms, factor in size.terms:
+        term = factor
+        for atom in atoms:
+            term *= atom.evaluate(values)
+        total += term
+    return total
+
+
+def substitute(size: SizeLike, values: Mapping[Atom, SizeLike]) -> SizeLike | None:
+    """`size` with atoms replaced by other sizes; None where a replaced divisor is zero."""
+    if isinstance(size, int):
+        return size
+    total: SizeLike = 0
+    for atoms, factor in size.terms:
+        term: SizeLike = factor
+        for atom in atoms:
+            replacement = _replaced(atom, values)
+            if replacement is None:
+                return None
+            term = multiply(term, replacement)
+        total = add(total, term)
+    return total
+
+
+_DIVISIONS: dict[str, Callable[[SizeLike, SizeLike], SizeLike | None]] = {"//": floor_divide, "%": modulo}
+
+
+def _replaced(atom: Atom, values: Mapping[Atom, SizeLike]) -> SizeLike | None:
+    if atom in values:
+        return values[atom]
+    if not atom.operator:
+        return Size({(atom,): 1})
+    left, right = substitute(atom.left, values), substitute(atom.right, values)
+    return None if left is None or right is None else _DIVISIONS[atom.operator](left, right)

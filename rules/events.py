@@ -1,0 +1,140 @@
+"""What happened to tensors: the one kind of input that rules judge.
+
+The reader produces events from code (with LibCST nodes as sites), the probe produces the same events from real tensors
+(with source lines as sites).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from stridelint.rules.contract.answers import Answer, Confidence
+from stridelint.rules.contract.facts import TensorFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where something is written. The reader fills in `node` (LibCST), the probe `line`; `path` only if in another file."""
+
+    node: object | None = None
+    line: int | None = None
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One step of a finding's story, such as where a tensor's layout was decided."""
+
+    site: Site
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor that takes part in an event.
+
+    text: how the code names it ("self.buffer", "x.t()").
+    story: where it was made and where its layout, dtype or grad was decided, oldest first.
+    fresh: nothing else refers to this tensor (a temporary).
+    """
+
+    facts: TensorFacts
+    text: str = ""
+    story: tuple[Note, ...] = ()
+    site: Site = Site()
+    fresh: bool = False
+
+
+class Form(enum.Enum):
+    """How an operator is written."""
+
+    FUNCTION = "function"  # torch.add(a, b)
+    METHOD = "method"  # a.add(b)
+    OPERATOR = "operator"  # a + b
+    INPLACE = "inplace"  # a += b, a.add_(b)
+
+
+class Unknown(enum.Enum):
+    """An argument's value that the code does not tell."""
+
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorEvent:
+    """One call of an operator.
+
+    op: canonical name, the key in operators.json for operators ("add", "linalg.qr", "nn.functional.softmax");
+        an in-place variant has the name of the operator it is a variant of, with `form` INPLACE; other methods have
+        their own ("to", "contiguous", "view", "is_contiguous"), modules "Module.to".
+    arguments: by the parameter's name: Operand, numbers, strings, tuples (of any of these), DType / MemoryFormat
+        names as strings, None, or Unknown.UNKNOWN. `self` / the first operand is called "input".
+    tensors: the tensor operands in the operator's own order (for 'a += b': a, b), scalars left out.
+    out: what was passed as out=: an Operand, a tuple of Operands, Unknown.UNKNOWN for an unknown tensor, None if absent.
+    result: facts of the (first) result as the engine predicts them, or observed ones in the probe.
+    grad_mode: whether gradients are recorded.
+    discarded: the result is thrown away (the call is a statement of its own).
+    site: the whole call; `argument_sites` gives those of single arguments.
+    confidence: of the path the event lies on; a rule's finding is never surer than this.
+    """
+
+    op: str
+    form: Form
+    arguments: Mapping[str, object]
+    tensors: tuple[Operand, ...]
+    site: Site
+    out: object = None
+    result: TensorFacts = TensorFacts()
+    grad_mode: Answer = Answer.UNKNOWN
+    discarded: bool = False
+    argument_sites: Mapping[str, Site] = field(default_factory=dict)
+    confidence: Confidence = Confidence.CERTAIN
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """One thing a test checks.
+
+    kind: "is_contiguous", "stride", "dim_order", "equal", "allclose", "assert_close", "memory_format" or "other".
+    tensors: the tensors it is about (for a comparison: both).
+    arguments: by name, as in TensorEvent.
+    holds: what is asserted of the query (False for `assert not ...`).
+    """
+
+    kind: str
+    tensors: tuple[Operand, ...]
+    site: Site
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    holds: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One value of a parametrized test's argument: `value` as in TensorEvent.arguments, `text` as written, `site` of the value."""
+
+    name: str
+    text: str
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class TestRun:
+    """A test function with one choice of its parameters: what it converts and what it asserts, in order."""
+
+    parameters: tuple[Parameter, ...]
+    assertions: tuple[Assertion, ...]
+    events: tuple[TensorEvent, ...]
+    confidence: Confidence = Confidence.CERTAIN
+
+
+@dataclass(frozen=True, slots=True)
+class TestEvent:
+    """A test function with all its runs. `words`: those of its name, ids, decorators and comments, in lower case."""
+
+    name: str
+    site: Site
+    words: frozenset[str]
+    runs: tuple[TestRun, ...]

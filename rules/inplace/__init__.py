@@ -1,0 +1,1 @@
+"""TLC4xx: in-place operators and stores."""

@@ -1,0 +1,1 @@
+"""TLC3xx: the contract of `out=`."""

@@ -1,0 +1,80 @@
+"""What a rule is: its documentation, its examples, and the check of an event."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from stridelint.rules.contract.answers import Confidence
+from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.events import Note, Site, TensorEvent, TestEvent
+
+
+class Severity(enum.Enum):
+    """error: torch raises or computes wrong numbers; warning: silently another layout or a vacuous test; note: advice."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """The event with every unknown filled in, for the probe; `reason` says why none can be built."""
+
+    op: str = ""
+    tensors: tuple[TensorFacts, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A hazard at a place. `site` is where a person would edit."""
+
+    rule: type[Rule]
+    site: Site
+    message: str
+    confidence: Confidence = Confidence.CERTAIN
+    notes: tuple[Note, ...] = ()
+    severity: Severity | None = None
+    witness: Witness | None = None
+    event: TensorEvent | TestEvent | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """Code with findings of one rule: `expected` lists all of them as (line, column, message), both counted from 1."""
+
+    code: str
+    expected: tuple[tuple[int, int, str], ...]
+
+
+class Rule:
+    """Base of all rules. A subclass is one file: docstring, VALID, INVALID, `check` (or `check_test`).
+
+    code, name: "TLC101", "argument-order-layout" (reads as "allow ...").
+    severity: the usual one; a finding may carry its own.
+    words: the screen lets a file pass to the interpreter only if it holds one of these (byte strings, cheap to look for);
+        the rule cannot fire in a file without any.
+    ops: canonical operator names that `check` wants to see; empty means all.
+    quiet: reported only in audits (`--min-confidence possible`) or when selected by its code.
+    """
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    severity: ClassVar[Severity]
+    words: ClassVar[tuple[str, ...]]
+    ops: ClassVar[frozenset[str]] = frozenset()
+    quiet: ClassVar[bool] = False
+    VALID: ClassVar[tuple[str, ...]] = ()
+    INVALID: ClassVar[tuple[Invalid, ...]] = ()
+
+    def check(self, event: TensorEvent) -> Iterator[Finding]:
+        """Judge one call of an operator."""
+        return iter(())
+
+    def check_test(self, test: TestEvent) -> Iterator[Finding]:
+        """Judge one test function."""
+        return iter(())

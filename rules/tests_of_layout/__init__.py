@@ -1,0 +1,1 @@
+"""TLC2xx: tests about layout that cannot fail."""

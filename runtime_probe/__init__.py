@@ -1,0 +1,1 @@
+"""How a finding is confirmed: the same rules on real tensors."""
