@@ -7,7 +7,7 @@ tensor whose sizes are unknown are sizes too: channels_last is (h*w*c, 1, w*c, c
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias, Union
 
 _fresh = itertools.count(1)
@@ -16,16 +16,19 @@ Monomial: TypeAlias = tuple["Atom", ...]
 
 
 class Atom:
-    """One unknown quantity: a named size, or a quotient / remainder of sizes that does not simplify."""
+    """One unknown quantity: a named size, or a quotient / remainder of sizes that does not simplify.
 
-    __slots__ = ("identity", "name", "operator", "left", "right")
+    `identity` tells atoms apart and orders them; two quotients of equal sizes are one atom.
+    """
+
+    __slots__ = ("identity", "left", "name", "operator", "right")
 
     def __init__(self, name: str, operator: str = "", left: SizeLike = 0, right: SizeLike = 0) -> None:
         self.name = name
         self.operator = operator
         self.left = left
         self.right = right
-        self.identity: object = (operator, left, right) if operator else next(_fresh)
+        self.identity = f"({_identity(left)}{operator}{_identity(right)})" if operator else f"#{next(_fresh):09d}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Atom) and self.identity == other.identity
@@ -33,13 +36,16 @@ class Atom:
     def __hash__(self) -> int:
         return hash(self.identity)
 
+    def __repr__(self) -> str:
+        return self.name
+
     def evaluate(self, values: Mapping[Atom, int]) -> int:
-        """The number under an assignment; ValueError where a quotient is not exact or divides by zero."""
+        """The number under an assignment, rounded down as Python does; ValueError for a division by zero."""
         if not self.operator:
             return values[self]
         left, right = evaluate(self.left, values), evaluate(self.right, values)
-        if right == 0 or (self.operator == "//" and left % right):
-            raise ValueError("a quotient of sizes is not exact")
+        if right == 0:
+            raise ValueError("a size is divided by zero")
         return left // right if self.operator == "//" else left % right
 
     def leaves(self) -> frozenset[Atom]:
@@ -53,7 +59,7 @@ class Size:
     __slots__ = ("terms",)
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
-        self.terms = tuple(sorted(terms.items(), key=lambda term: (len(term[0]), [hash(atom) for atom in term[0]])))
+        self.terms = tuple(sorted(terms.items(), key=lambda term: (len(term[0]), [atom.identity for atom in term[0]])))
 
     @classmethod
     def fresh(cls, name: str = "?") -> Size:
@@ -64,7 +70,7 @@ class Size:
     def symbol(self) -> Atom | None:
         """The atom when the size is just one named unknown."""
         if len(self.terms) == 1:
-            (monomial, coefficient), = self.terms
+            ((monomial, coefficient),) = self.terms
             if coefficient == 1 and len(monomial) == 1 and not monomial[0].operator:
                 return monomial[0]
         return None
@@ -76,13 +82,20 @@ class Size:
         return hash(self.terms)
 
     def __repr__(self) -> str:
-        return " + ".join(
-            "*".join([str(factor)] * (factor != 1 or not atoms) + [atom.name for atom in atoms])
-            for atoms, factor in self.terms
-        )
+        texts = []
+        for atoms, factor in self.terms:
+            names = sorted(_paren(atom.name) if atom.operator and len(atoms) > 1 else atom.name for atom in atoms)
+            texts.append((len(atoms) == 0, "*".join([str(factor)] * (factor != 1 or not atoms) + names)))
+        return " + ".join(text for _, text in sorted(texts))
 
 
 SizeLike: TypeAlias = Union[int, Size]
+
+
+def _identity(size: SizeLike) -> str:
+    if isinstance(size, int):
+        return str(size)
+    return "+".join("*".join([str(factor), *(atom.identity for atom in atoms)]) for atoms, factor in size.terms)
 
 
 def _terms(size: SizeLike) -> dict[Monomial, int]:
@@ -115,7 +128,7 @@ def multiply(left: SizeLike, right: SizeLike) -> SizeLike:
     terms: dict[Monomial, int] = {}
     for atoms_left, factor_left in _terms(left).items():
         for atoms_right, factor_right in _terms(right).items():
-            atoms = tuple(sorted(atoms_left + atoms_right, key=hash))
+            atoms = tuple(sorted(atoms_left + atoms_right, key=lambda atom: atom.identity))
             terms[atoms] = terms.get(atoms, 0) + factor_left * factor_right
     return _build(terms)
 
@@ -133,7 +146,7 @@ def floor_divide(left: SizeLike, right: SizeLike) -> SizeLike | None:
         return left // right
     divisor = _terms(right)
     if len(divisor) == 1:
-        (atoms_right, factor_right), = divisor.items()
+        ((atoms_right, factor_right),) = divisor.items()
         quotient = _divide_exactly(_terms(left), atoms_right, factor_right)
         if quotient is not None:
             return quotient
@@ -156,25 +169,43 @@ def _divide_exactly(terms: dict[Monomial, int], atoms_right: Monomial, factor_ri
 
 
 def modulo(left: SizeLike, right: SizeLike) -> SizeLike | None:
-    """left % right; None for a division by zero."""
+    """left % right: 0 where a single term divides; None for a division by zero."""
     if isinstance(right, int) and right == 0:
         return None
     if isinstance(left, int) and isinstance(right, int):
         return left % right
+    divisor = _terms(right)
+    if len(divisor) == 1:
+        ((atoms_right, factor_right),) = divisor.items()
+        if _divide_exactly(_terms(left), atoms_right, factor_right) is not None:
+            return 0
     return Size({(Atom(f"{_paren(left)}%{_paren(right)}", "%", left, right),): 1})
 
 
-def _paren(size: SizeLike) -> str:
-    text = repr(size)
-    return f"({text})" if " " in text or "*" in text else text
+def _paren(size: SizeLike | str) -> str:
+    text = size if isinstance(size, str) else repr(size)
+    return f"({text})" if any(sign in text for sign in " */%") else text
 
 
-def product(sizes: tuple[SizeLike, ...]) -> SizeLike:
+def product(sizes: Iterable[SizeLike]) -> SizeLike:
     """The product of all sizes (numel); 1 for none."""
     result: SizeLike = 1
     for size in sizes:
         result = multiply(result, size)
     return result
+
+
+def divisors(size: SizeLike) -> frozenset[int]:
+    """The numbers by which unknown sizes are divided in it."""
+    if isinstance(size, int):
+        return frozenset()
+    found: frozenset[int] = frozenset()
+    for atoms, _ in size.terms:
+        for atom in atoms:
+            if atom.operator:
+                found |= divisors(atom.left) | divisors(atom.right)
+                found |= frozenset([atom.right]) if isinstance(atom.right, int) else frozenset()
+    return found
 
 
 def leaves(size: SizeLike) -> frozenset[Atom]:
@@ -189,7 +220,7 @@ def leaves(size: SizeLike) -> frozenset[Atom]:
 
 
 def evaluate(size: SizeLike, values: Mapping[Atom, int]) -> int:
-    """The number under an assignment of all its leaves; ValueError where a quotient is not exact."""
+    """The number under an assignment of all its leaves; ValueError for a division by zero."""
     if isinstance(size, int):
         return size
     total = 0

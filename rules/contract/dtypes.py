@@ -1,0 +1,227 @@
+"""Dtypes: their kinds, safe casts and type promotion.
+
+Models `c10::canCast`, `c10::promoteTypes` (c10/core/ScalarType.h) and `at::result_type`
+(aten/src/ATen/native/TypeProperties.cpp). A dtype is a string, torch's name without the prefix ("float32").
+Quantized, bits and sub-byte integer dtypes, on which torch does no arithmetic, are not listed: to the engine they are
+unknown dtypes.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from stridelint.rules.contract.facts import TensorFacts
+
+KINDS = ("bool", "integer", "float", "complex")
+
+
+class DType(NamedTuple):
+    """One dtype: its kind, size of an element in bits, and whether torch promotes it with others.
+
+    promotes: "fully"; "to float" (uint16 and wider unsigned: with itself and with floating point only); "never" (only
+    with itself).
+    """
+
+    kind: str
+    bits: int
+    promotes: str = "fully"
+
+
+DTYPES: dict[str, DType] = {
+    "bool": DType("bool", 8),
+    "uint8": DType("integer", 8),
+    "int8": DType("integer", 8),
+    "int16": DType("integer", 16),
+    "int32": DType("integer", 32),
+    "int64": DType("integer", 64),
+    "uint16": DType("integer", 16, "to float"),
+    "uint32": DType("integer", 32, "to float"),
+    "uint64": DType("integer", 64, "to float"),
+    "float8_e4m3fn": DType("float", 8, "never"),
+    "float8_e4m3fnuz": DType("float", 8, "never"),
+    "float8_e5m2": DType("float", 8, "never"),
+    "float8_e5m2fnuz": DType("float", 8, "never"),
+    "float8_e8m0fnu": DType("float", 8, "never"),
+    "float16": DType("float", 16),
+    "bfloat16": DType("float", 16),
+    "float32": DType("float", 32),
+    "float64": DType("float", 64),
+    "complex32": DType("complex", 32),
+    "complex64": DType("complex", 64),
+    "complex128": DType("complex", 128),
+}
+
+ALIASES = {
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "chalf": "complex32",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+}
+
+_COMPLEX_OF = {"float16": "complex32", "bfloat16": "complex64", "float32": "complex64", "float64": "complex128"}
+_REAL_OF = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A Python number as an operand (a "wrapped number"); `kind` None where only that it is a number is known."""
+
+    kind: str | None
+
+
+Operand: TypeAlias = TensorFacts | Scalar
+
+
+def canonical(name: str) -> str | None:
+    """The dtype a torch attribute names ("half" is "float16"); None for what is not a listed dtype."""
+    name = ALIASES.get(name, name)
+    return name if name in DTYPES else None
+
+
+def kind_of(dtype: str | None) -> str | None:
+    """"bool", "integer", "float" or "complex"; None for an unknown dtype."""
+    known = DTYPES.get(dtype) if dtype is not None else None
+    return None if known is None else known.kind
+
+
+def itemsize(dtype: str | None) -> int | None:
+    """Size of an element in bytes."""
+    known = DTYPES.get(dtype) if dtype is not None else None
+    return None if known is None else known.bits // 8
+
+
+def kind_rank(kind: str) -> int:
+    """Position of a kind in bool < integer < float < complex."""
+    return KINDS.index(kind)
+
+
+def can_cast(from_: str, to: str) -> bool:
+    """Whether a result of dtype or kind `from_` may be written into `to` (a dtype or kind): never to a lower kind."""
+    return kind_rank(kind_of(from_) or from_) <= kind_rank(kind_of(to) or to)
+
+
+def complex_of(dtype: str) -> str | None:
+    """The complex dtype whose parts have a floating-point dtype (bfloat16 has complex64); complex dtypes are their own."""
+    return dtype if kind_of(dtype) == "complex" else _COMPLEX_OF.get(dtype)
+
+
+def real_of(dtype: str) -> str | None:
+    """The dtype of the parts of a complex dtype; other dtypes are their own."""
+    return _REAL_OF.get(dtype, dtype if dtype in DTYPES else None)
+
+
+@functools.lru_cache(maxsize=None)
+def promote_types(left: str, right: str) -> str | None:
+    """The smallest dtype both convert to; None where torch refuses ("Promotion for Float8 Types is not supported")."""
+    if left == right:
+        return left if left in DTYPES else None
+    if left not in DTYPES or right not in DTYPES:
+        return None
+    (low, low_name), (high, high_name) = sorted(
+        ((DTYPES[name], name) for name in (left, right)), key=lambda pair: kind_rank(pair[0].kind)
+    )
+    if "never" in (low.promotes, high.promotes):
+        return None
+    if "to float" in (low.promotes, high.promotes):
+        return high_name if low.kind == "integer" and high.kind == "float" else None
+    if low.kind != high.kind:
+        if low.kind == "float":
+            return promote_types(_COMPLEX_OF[low_name], high_name)
+        return high_name
+    if low.bits != high.bits:
+        return low_name if low.bits > high.bits else high_name
+    return "int16" if low.kind == "integer" else "float32"
+
+
+_ARITHMETIC = tuple(DTYPES)
+_PLACES = ("tensor", "zero")  # 0-dim tensors rank below others, Python numbers below both.
+_State: TypeAlias = tuple[str | None, str | None, str | None]
+
+
+def _merged(current: str | None, added: str) -> tuple[str | None, bool]:
+    if current is None:
+        return added, True
+    promoted = promote_types(current, added)
+    return promoted, promoted is not None
+
+
+def _combined(higher: str | None, lower: str | None) -> tuple[str | None, bool]:
+    if higher is None or lower is None:
+        return higher or lower, True
+    if kind_of(higher) == "complex":
+        return higher, True
+    if kind_of(higher) == "float":
+        if kind_of(lower) == "complex":
+            # A float8 tensor with a complex number: torch has no complex dtype for it.
+            made = complex_of(higher)
+            return made, made is not None
+        return higher, True
+    if higher == "bool" or kind_of(lower) in ("float", "complex"):
+        return _merged(higher, lower)
+    return higher, True
+
+
+def _choices(operand: Operand, default_dtype: str) -> list[tuple[int, str]]:
+    """All (category, dtype) that an operand may turn out to have; categories: 0 with axes, 1 0-dim tensor, 2 number."""
+    if isinstance(operand, Scalar):
+        by_kind = {"bool": "bool", "integer": "int64", "float": default_dtype, "complex": _COMPLEX_OF[default_dtype]}
+        return [(2, dtype) for kind, dtype in by_kind.items() if operand.kind in (None, kind)]
+    if operand.dtype is not None:
+        names: Iterable[str] = [operand.dtype] if operand.dtype in DTYPES else ()
+    else:
+        names = [name for name in _ARITHMETIC if operand.kind in (None, kind_of(name))]
+    rank = operand.rank
+    places = (0, 1) if rank is None else (0,) if rank > 0 else (1,)
+    return list(itertools.product(places, names))
+
+
+def _possible(operands: Sequence[Operand], default_dtype: str) -> frozenset[str]:
+    """Every dtype that the operands, as far as they are known, can promote to in a legal call."""
+    choices = []
+    for operand in operands:
+        found = _choices(operand, default_dtype)
+        if not found:
+            return frozenset()
+        choices.append(tuple(found))
+    return _reachable(tuple(choices))
+
+
+@functools.lru_cache(maxsize=4096)
+def _reachable(choices: tuple[tuple[tuple[int, str], ...], ...]) -> frozenset[str]:
+    states: set[_State] = {(None, None, None)}
+    for found in choices:
+        following: set[_State] = set()
+        for state in states:
+            for category, dtype in found:
+                merged, legal = _merged(state[category], dtype)
+                if legal:
+                    following.add(state[:category] + (merged,) + state[category + 1 :])  # type: ignore[arg-type]
+        states = following
+    results: set[str] = set()
+    for with_axes, zero_dim, wrapped in states:
+        lower, legal = _combined(zero_dim, wrapped)
+        result, still = _combined(with_axes, lower)
+        if legal and still and result is not None:
+            results.add(result)
+    return frozenset(results)
+
+
+def result_type(operands: Sequence[Operand], default_dtype: str = "float32") -> str | None:
+    """The dtype torch computes in; None where what is known does not decide it, or where torch refuses."""
+    possible = _possible(operands, default_dtype)
+    return next(iter(possible)) if len(possible) == 1 else None
+
+
+def result_kind(operands: Sequence[Operand], default_dtype: str = "float32") -> str | None:
+    """The kind of `result_type`, which is often decided when the dtype is not."""
+    kinds = {kind_of(dtype) for dtype in _possible(operands, default_dtype)}
+    return kinds.pop() if len(kinds) == 1 else None
