@@ -5,11 +5,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.events import Note, Site, TensorEvent, TestEvent
+
+if TYPE_CHECKING:
+    import ast
 
 
 class Severity(enum.Enum):
@@ -70,6 +73,11 @@ class Rule:
     quiet: ClassVar[bool] = False
     VALID: ClassVar[tuple[str, ...]] = ()
     INVALID: ClassVar[tuple[Invalid, ...]] = ()
+
+    @classmethod
+    def screen(cls, tree: ast.Module) -> bool:
+        """Whether the rule can fire in a module at all, by its stdlib tree; asked only when `words` occur in its code."""
+        return True
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """Judge one call of an operator."""

@@ -1,0 +1,90 @@
+"""Reads a file as Python does: bytes, byte-order mark, coding comment (PEP 263), any line ending."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+# A hand-written module of this size is unheard of; a machine-made one takes LibCST minutes.
+MAX_BYTES = 2_000_000
+
+
+class Unreadable(Exception):
+    """The file cannot be analysed; the text says why, in words for the user."""
+
+
+class Source(NamedTuple):
+    """A file's text. `explicit`: the user named this very file."""
+
+    path: str
+    data: bytes
+    explicit: bool = False
+
+    @property
+    def text(self) -> str:
+        """The decoded text, without a byte-order mark, line endings as written."""
+        return decode(self.data)
+
+
+def read(path: str, explicit: bool = False) -> Source:
+    """The bytes of a file, if they can be Python source at all."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > MAX_BYTES:
+                raise Unreadable(_too_large(size))
+            # A pipe or device has no size: never read more than the limit from it.
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # a path with a NUL
+        raise Unreadable(f"cannot be read: {error}") from None
+    return from_bytes(path, data, explicit)
+
+
+def from_bytes(path: str, data: bytes, explicit: bool = False) -> Source:
+    """The same checks for text from another place, such as standard input."""
+    if len(data) > MAX_BYTES:
+        raise Unreadable(_too_large(len(data)))
+    if b"\0" in data:
+        raise Unreadable("contains NUL bytes: not Python source")
+    decode(data)
+    return Source(path, data, explicit)
+
+
+def _too_large(size: int) -> str:
+    return f"too large: {size:,} bytes, the limit is {MAX_BYTES:,}"
+
+
+def decode(data: bytes) -> str:
+    """Text of the bytes of a Python file."""
+    head = data.split(b"\n", 2)[:2]
+    # tokenize takes a while to import, and hardly any file has a coding comment.
+    if any(b"coding" in line for line in head):
+        import io
+        import tokenize
+
+        try:
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        except SyntaxError as error:
+            raise Unreadable(f"cannot be decoded: {error.msg or error}") from None
+    else:
+        encoding = "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        name = "UTF-8" if encoding.startswith("utf-8") else encoding
+        raise Unreadable(f"is not {name}: byte 0x{data[error.start]:02x} on line {line}") from None
+    except LookupError:  # a codec that does not decode to text, such as "hex"
+        raise Unreadable(f"cannot be decoded: '{encoding}' is not a text encoding") from None
+    return text.removeprefix("\ufeff")
+
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+def lines(text: str) -> list[str]:
+    """The lines as Python counts them: only LF, CR and CRLF end one (str.splitlines knows many more)."""
+    return _LINE_END.split(text)
