@@ -1,0 +1,184 @@
+"""`value.name`."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.scopes import Scope, dotted_name, resolve_external
+from stridelint.linter.inference.values import (
+    BoundMethod,
+    Class,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Sequence,
+    ShapeOf,
+    SizeValue,
+    Super,
+    TensorValue,
+    Unknown,
+    Value,
+)
+from stridelint.rules.contract.facts import TensorFacts
+
+_TENSOR_LIKE = frozenset({"T", "mT", "H", "mH", "data", "grad", "real", "imag", "dtype", "device", "ndim", "requires_grad", "shape"})
+
+
+def attribute(path: Path, value: Value, name: str, node: cst.CSTNode | None = None) -> Value:
+    """The value of an attribute; Unknown where it is not known."""
+    from stridelint.linter.inference.torch_api.tensor_attributes import tensor_attribute
+
+    if isinstance(value, External):
+        return resolve_external(f"{value.dotted}.{name}")
+    if isinstance(value, TensorValue):
+        return tensor_attribute(path, value, name, node)
+    if isinstance(value, Instance):
+        return instance_attribute(path, value, name)
+    if isinstance(value, Class):
+        return class_attribute(path, value, name) or Unknown(name)
+    if isinstance(value, Super):
+        return _super_attribute(path, value, name)
+    if isinstance(value, Unknown):
+        return _unknown_attribute(path, value, name, node)
+    if isinstance(value, Sequence) and value.fields and name in value.fields and value.items is not None:
+        return value.items[value.fields.index(name)]
+    if isinstance(value, ShapeOf) and name == "numel":
+        return BoundMethod(value.tensor, "numel")
+    if isinstance(value, (Sequence, Mapping, Constant, SizeValue)):
+        return BoundMethod(value, name)
+    return BoundMethod(value, name)
+
+
+def _unknown_attribute(path: Path, value: Unknown, name: str, node: cst.CSTNode | None) -> Value:
+    from stridelint.linter.inference.torch_api.tensor_attributes import tensor_attribute
+
+    if name in value.attributes:
+        return value.attributes[name]
+    if name in _TENSOR_LIKE:
+        found = tensor_attribute(path, as_tensor(path, value), name, node)
+    else:
+        found = BoundMethod(value, name)
+    value.attributes[name] = found
+    return found
+
+
+def as_tensor(path: Path, value: Unknown) -> TensorValue:
+    """The tensor that an unknown value is, if it is one."""
+    if value.tensor is None:
+        value.tensor = path.tensor(TensorFacts())
+        value.tensor.proven = False
+        value.tensor.name = value.why or None
+    return value.tensor
+
+
+def instance_attribute(path: Path, instance: Instance, name: str) -> Value:
+    """An attribute of an object: its own, a method, a class attribute, or what torch.nn.Module provides."""
+    from stridelint.linter.inference.torch_api.modules import module_attribute
+
+    if name in instance.hazy:
+        return instance.attributes.setdefault(f"?{name}", Unknown(name))
+    if name in instance.attributes:
+        return instance.attributes[name]
+    if instance.cls is not None:
+        found = class_attribute(path, instance.cls, name, instance)
+        if found is not None:
+            return found
+    if instance.is_module:
+        provided = module_attribute(path, instance, name)
+        if provided is not None:
+            return provided
+    if instance.cls is None:
+        return BoundMethod(instance, name)
+    return instance.attributes.setdefault(name, BoundMethod(instance, name) if instance.complete and name in _OBJECT_METHODS else Unknown(name))
+
+
+_OBJECT_METHODS = frozenset({"parameters", "named_parameters", "buffers", "modules", "children", "state_dict", "register_buffer", "register_parameter"})
+
+
+def class_attribute(path: Path, cls: Class, name: str, instance: Instance | None = None) -> Value | None:
+    """A method or class-level assignment of a class or its bases in the file; None if there is none."""
+    for owner in cls.linearized():
+        for statement in owner.node.body.body:
+            if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
+                return _method(path, owner, statement, instance, cls)
+            if isinstance(statement, cst.SimpleStatementLine):
+                found = _class_value(path, owner, statement, name)
+                if found is not None:
+                    return found
+    return None
+
+
+def _class_value(path: Path, owner: Class, statement: cst.SimpleStatementLine, name: str) -> Value | None:
+    from stridelint.linter.inference.expressions import evaluate
+
+    if name in owner.attributes:
+        return owner.attributes[name]
+    for small in statement.body:
+        if isinstance(small, cst.Assign):
+            targets: list[cst.BaseExpression] = [target.target for target in small.targets]
+        elif isinstance(small, cst.AnnAssign) and small.value is not None:
+            targets = [small.target]
+        else:
+            continue
+        if any(isinstance(target, cst.Name) and target.value == name for target in targets) and small.value is not None:
+            with path.mute():
+                owner.attributes[name] = evaluate(path, class_scope(owner), small.value)
+            return owner.attributes[name]
+    return None
+
+
+def class_scope(owner: Class) -> Scope:
+    """The scope that a class's methods and class-level expressions see."""
+    scope = Scope(owner.scope)
+    scope.owner = owner
+    return scope
+
+
+def decorator_names(node: cst.FunctionDef | cst.ClassDef) -> list[str]:
+    """Dotted names of decorators, called or not."""
+    return [dotted_name(each.decorator.func if isinstance(each.decorator, cst.Call) else each.decorator) for each in node.decorators]
+
+
+def _method(path: Path, owner: Class, node: cst.FunctionDef, instance: Instance | None, cls: Class) -> Value:
+    from stridelint.linter.inference.calls import call_function
+    from stridelint.linter.inference.values import Arguments
+
+    function = Function(node, class_scope(owner), owner)
+    names = decorator_names(node)
+    if "staticmethod" in names:
+        return function
+    if "classmethod" in names:
+        return BoundMethod(cls, node.name.value, function)
+    if instance is None:
+        return function
+    if any(name.split(".")[-1] in ("property", "cached_property") for name in names):
+        return call_function(path, None, function, Arguments([instance]))
+    return BoundMethod(instance, node.name.value, function)
+
+
+def find_method(instance: Instance, name: str) -> Function | None:
+    """The function that a method name of an object of the file's classes refers to."""
+    if instance.cls is None:
+        return None
+    for owner in instance.cls.linearized():
+        for statement in owner.node.body.body:
+            if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
+                return Function(statement, class_scope(owner), owner)
+    return None
+
+
+def _super_attribute(path: Path, value: Super, name: str) -> Value:
+    instance = value.instance
+    cls = instance.cls if isinstance(instance, Instance) else None
+    order = cls.linearized() if cls is not None else value.cls.linearized()
+    after = order[order.index(value.cls) + 1 :] if value.cls in order else []
+    for owner in after:
+        for statement in owner.node.body.body:
+            if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
+                return BoundMethod(instance, name, Function(statement, class_scope(owner), owner))
+    method = BoundMethod(instance, name)
+    method.beyond = next((base.dotted for owner in order for base in owner.bases if isinstance(base, External)), "builtins.object")
+    return method

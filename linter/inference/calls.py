@@ -1,0 +1,306 @@
+"""Calls: of the file's functions and classes, of torch, of anything else."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from stridelint.linter.inference import contexts
+from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
+from stridelint.linter.inference.path import MAX_CALL_DEPTH, Frame, Path, Returned
+from stridelint.linter.inference.scopes import Scope, dotted_name
+from stridelint.linter.inference.values import (
+    NONE,
+    Arguments,
+    BoundMethod,
+    Class,
+    External,
+    Function,
+    GradMode,
+    Instance,
+    Mapping,
+    Partial,
+    Sequence,
+    Super,
+    Unknown,
+    Value,
+)
+
+MAX_RECURSION = 2
+TRANSPARENT = frozenset(
+    """staticmethod classmethod abstractmethod overload override wraps lru_cache cache compile script unused ignore export fixture parametrize
+    mark skipif skipIf skipUnless slow contextmanager final setter property cached_property custom_fwd custom_bwd once_differentiable jit
+    is_scripting disable allow_in_graph dataclass run_and_save_rng_state skip xfail usefixtures filterwarnings timeout patch torch_compile
+    require_torch require_torch_gpu require_torch_accelerator typechecked beartype jaxtyped no_type_check record autocast parameterized
+    given settings instantiate_parametrized_tests dtypes onlyCPU onlyCUDA ops expand""".split()
+)
+
+
+def call(path: Path, node: cst.Call, callee: Value, args: Arguments) -> Value:
+    """The result of calling `callee`."""
+    from stridelint.linter.inference.torch_api import call_external, call_method, call_module
+
+    if isinstance(callee, Function):
+        return call_function(path, node, callee, args)
+    if isinstance(callee, BoundMethod):
+        if callee.function is not None:
+            return call_function(path, node, callee.function, args.with_first(callee.receiver))
+        return call_method(path, node, callee, args)
+    if isinstance(callee, External):
+        return call_external(path, node, callee.dotted, args)
+    if isinstance(callee, Class):
+        return instantiate(path, node, callee, args)
+    if isinstance(callee, Partial):
+        merged = Arguments([*callee.args, *args.positional], {**callee.kwargs, **args.keywords}, args.nodes, args.unknown_star)
+        return call(path, node, callee.target, merged)
+    if isinstance(callee, GradMode):
+        return _decorate(args, callee)
+    if isinstance(callee, Instance):
+        if callee.is_module:
+            return call_module(path, node, callee, args)
+        method = find_method(callee, "__call__")
+        if method is not None:
+            return call_function(path, node, method, args.with_first(callee))
+    return Unknown("call")
+
+
+def _decorate(args: Arguments, mode: GradMode) -> Value:
+    target = args.get(0)
+    if isinstance(target, Function):
+        wrapped = Function(target.node, target.scope, target.owner)
+        wrapped.grad_mode = mode
+        return wrapped
+    return target or Unknown()
+
+
+def special_form(path: Path, scope: Scope, node: cst.Call) -> Value | None:
+    """`super()`, whose meaning depends on where it stands; None for ordinary calls."""
+    if isinstance(node.func, cst.Name) and node.func.value == "super":
+        inner: Scope | None = scope
+        while inner is not None and (inner.receiver is None or inner.owner is None):
+            inner = inner.parent
+        if inner is not None and inner.receiver is not None and inner.owner is not None:
+            return Super(inner.receiver, inner.owner)
+        return Unknown("super")
+    return None
+
+
+def call_function(path: Path, node: cst.CSTNode | None, function: Function, args: Arguments) -> Value:
+    """Run a function of the file with these arguments."""
+    if isinstance(function.node, cst.FunctionDef):
+        replaced = _decorated(path, function)
+        if not isinstance(replaced, Function):
+            return call(path, node, replaced, args) if isinstance(node, cst.Call) and not isinstance(replaced, Unknown) else Unknown("decorated")
+        function = replaced
+    depth = sum(1 for frame in path.frames if frame.function.node is function.node)
+    if depth >= MAX_RECURSION or len(path.frames) >= MAX_CALL_DEPTH:
+        return Unknown("recursion")
+    scope = Scope(function.scope)
+    scope.owner = function.owner or function.scope.owner
+    if not bind_parameters(path, scope, function, args):
+        return Unknown("arguments")
+    discarded = node if node is not None and node is path.discarded and is_pure(function.node) else None
+    frame = Frame(function, path.discard_site or discarded if discarded is not None else None)
+    saved, path.discarded, assertion = path.grad_mode, None, path.assertion
+    mode = function_grad_mode(path, function)
+    path.frames.append(frame)
+    try:
+        if mode is not None:
+            path.grad_mode = mode.enabled
+        if function.owner is not None:
+            path.assertion = None  # what a method asks for its own purposes is not asserted
+        return _run(path, scope, function, frame)
+    finally:
+        path.frames.pop()
+        path.grad_mode = saved
+        path.assertion = assertion
+
+
+def _run(path: Path, scope: Scope, function: Function, frame: Frame) -> Value:
+    from stridelint.linter.inference.expressions import evaluate, renewed
+    from stridelint.linter.inference.statements import execute
+
+    if isinstance(function.node, cst.Lambda):
+        return evaluate(path, scope, function.node.body)
+    result: Value = NONE
+    try:
+        execute(path, scope, function.node.body)
+    except Returned as returned:
+        result = returned.value
+    if frame.yielded:
+        sample = frame.yielded[0]
+        return Sequence(None, "list", lambda: renewed(path, sample))
+    return Unknown("coroutine") if function.node.asynchronous is not None else result
+
+
+def _decorated(path: Path, function: Function) -> Value:
+    """What the decorators of a `def` leave: the function itself where they are known to keep its meaning."""
+    node = function.node
+    assert isinstance(node, cst.FunctionDef)
+    if not node.decorators or function.decorated:
+        return function
+    value: Value = Function(node, function.scope, function.owner)
+    assert isinstance(value, Function)
+    value.decorated, value.grad_mode = True, function.grad_mode
+    from stridelint.linter.inference.expressions import evaluate
+
+    for decorator in reversed(node.decorators):
+        name = dotted_name(decorator.decorator.func if isinstance(decorator.decorator, cst.Call) else decorator.decorator)
+        if name.split(".")[-1] in TRANSPARENT:
+            continue
+        with path.mute():
+            wrapper = evaluate(path, function.scope, decorator.decorator)
+        if contexts.grad_mode_of(path, wrapper) is not None:
+            continue
+        if isinstance(wrapper, Function):
+            value = call_function(path, None, wrapper, Arguments([value]))
+        elif isinstance(wrapper, External) and wrapper.dotted.startswith(("builtins.", "functools.", "typing.", "abc.", "torch.", "pytest.", "unittest.")):
+            continue
+        else:
+            return Unknown("decorated")
+    return value
+
+
+def function_grad_mode(path: Path, function: Function) -> GradMode | None:
+    """The grad mode in which a function runs, where a decorator or its class decides it."""
+    from stridelint.linter.inference.expressions import evaluate
+
+    if function.grad_mode is not None:
+        return function.grad_mode
+    node = function.node
+    if not isinstance(node, cst.FunctionDef):
+        return None
+    if function.owner is not None and any(name.startswith("torch.autograd.Function") or name == "torch.autograd.function.Function" for name in function.owner.externals()):
+        return GradMode(False)
+    for decorator in node.decorators:
+        name = dotted_name(decorator.decorator.func if isinstance(decorator.decorator, cst.Call) else decorator.decorator).split(".")[-1]
+        if "grad" in name or "inference_mode" in name:
+            with path.mute():
+                mode = contexts.grad_mode_of(path, evaluate(path, function.scope, decorator.decorator))
+            if mode is not None:
+                return mode
+    return None
+
+
+def is_pure(node: cst.FunctionDef | cst.Lambda) -> bool:
+    """A helper that only computes and returns: no loops, no stores, no calls as statements, no in-place methods."""
+    if isinstance(node, cst.Lambda):
+        return True
+    waiting: list[cst.CSTNode] = [node.body]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, (cst.AugAssign, cst.For, cst.While, cst.With, cst.Try, cst.Global, cst.Nonlocal, cst.Yield, cst.Raise, cst.Await)):
+            return False
+        if isinstance(each, cst.AssignTarget) and not isinstance(each.target, cst.Name):
+            return False
+        if isinstance(each, cst.Expr) and not isinstance(each.value, (cst.SimpleString, cst.ConcatenatedString)):
+            return False
+        if isinstance(each, cst.Call):
+            name = dotted_name(each.func).split(".")[-1] if not isinstance(each.func, cst.Attribute) else each.func.attr.value
+            if name.endswith("_") or any(arg.keyword is not None and arg.keyword.value == "out" for arg in each.args):
+                return False
+        waiting.extend(each.children)
+    return True
+
+
+def bind_parameters(path: Path, scope: Scope, function: Function, args: Arguments) -> bool:
+    """Put arguments into a function's scope; False where they do not fit."""
+    from stridelint.linter.inference.expressions import evaluate
+
+    params = function.node.params
+    if function.owner is not None and args.positional:
+        scope.receiver = args.positional[0]
+    names = [*params.posonly_params, *params.params]
+    rest = list(args.positional)
+    keywords = dict(args.keywords)
+    for param in names:
+        name = param.name.value
+        if rest:
+            scope.values[name] = rest.pop(0)
+        elif name in keywords:
+            scope.values[name] = keywords.pop(name)
+        elif args.unknown_star:
+            scope.values[name] = Unknown(name)
+        elif param.default is not None:
+            scope.values[name] = evaluate(path, function.scope, param.default)
+        else:
+            return False
+    for param in params.kwonly_params:
+        name = param.name.value
+        if name in keywords:
+            scope.values[name] = keywords.pop(name)
+        elif args.unknown_star or param.default is None:
+            scope.values[name] = Unknown(name)
+        else:
+            scope.values[name] = evaluate(path, function.scope, param.default)
+    if isinstance(params.star_arg, cst.Param):
+        scope.values[params.star_arg.name.value] = Sequence(None if args.unknown_star else rest, "tuple")
+    elif rest:
+        return False
+    if params.star_kwarg is not None:
+        entries: dict[object, Value] = dict(keywords.items())
+        scope.values[params.star_kwarg.name.value] = Mapping(entries, open=args.unknown_star)
+    elif keywords:
+        return False
+    return True
+
+
+def instantiate(path: Path, node: cst.CSTNode | None, cls: Class, args: Arguments) -> Value:
+    """An object of a class of the file, its `__init__` run."""
+    instance = Instance(cls)
+    instance.complete = not cls.has_unknown_base()
+    method = find_method(instance, "__init__")
+    if method is not None:
+        result = call_function(path, node, method, args.with_first(instance))
+        instance.complete &= not (isinstance(result, Unknown) and result.why in ("recursion", "arguments", "decorated"))
+        return instance
+    fields = _dataclass_fields(path, cls)
+    if fields is not None:
+        _fill_fields(path, instance, fields, args)
+        return instance
+    base = next((name for name in sorted(cls.externals()) if name not in ("builtins.object", "torch.nn.Module")), None)
+    if base is not None:
+        from stridelint.linter.inference.torch_api import initialize_base
+
+        initialize_base(path, node, instance, base, args)
+    return instance
+
+
+def _dataclass_fields(path: Path, cls: Class) -> list[tuple[str, cst.BaseExpression | None, Scope]] | None:
+    named_tuple = any(name.split(".")[-1] in ("NamedTuple", "TypedDict") for name in cls.externals())
+    if not named_tuple and not any("dataclass" in name or name.split(".")[-1] in ("define", "frozen") for owner in cls.linearized() for name in decorator_names(owner.node)):  # type: ignore[arg-type]
+        return None
+    found: dict[str, tuple[str, cst.BaseExpression | None, Scope]] = {}
+    for owner in reversed(cls.linearized()):
+        for statement in owner.node.body.body:
+            for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
+                if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
+                    found[small.target.value] = (small.target.value, small.value, class_scope(owner))
+    return list(found.values())
+
+
+def _fill_fields(path: Path, instance: Instance, fields: list[tuple[str, cst.BaseExpression | None, Scope]], args: Arguments) -> None:
+    from stridelint.linter.inference.expressions import evaluate
+
+    for index, (name, default, scope) in enumerate(fields):
+        value = args.get(index, name)
+        if value is None and default is not None and not args.unknown_star:
+            value = _field_default(path, scope, default, evaluate(path, scope, default))
+        instance.attributes[name] = value if value is not None else Unknown(name)
+    post = find_method(instance, "__post_init__")
+    if post is not None:
+        call_function(path, None, post, Arguments([instance]))
+
+
+def _field_default(path: Path, scope: Scope, node: cst.BaseExpression, value: Value) -> Value:
+    """`field(default=...)`, `field(default_factory=...)` of dataclasses."""
+    from stridelint.linter.inference.expressions import evaluate
+
+    if isinstance(node, cst.Call) and dotted_name(node.func).split(".")[-1] == "field":
+        for arg in node.args:
+            if arg.keyword is not None and arg.keyword.value == "default":
+                return evaluate(path, scope, arg.value)
+            if arg.keyword is not None and arg.keyword.value == "default_factory":
+                return call(path, node, evaluate(path, scope, arg.value), Arguments())
+        return Unknown("field")
+    return value
+

@@ -1,0 +1,368 @@
+"""Evaluating expressions along one path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+
+from stridelint.linter.inference import operators
+from stridelint.linter.inference.attributes import attribute
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.scopes import Scope, make_function
+from stridelint.linter.inference.subscripts import item
+from stridelint.linter.inference.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Arguments,
+    Condition,
+    Constant,
+    Function,
+    Mapping,
+    Sequence,
+    Slice,
+    TensorValue,
+    Unknown,
+    Value,
+)
+
+MAX_ELEMENTS = 64
+
+
+def evaluate(path: Path, scope: Scope, node: cst.CSTNode) -> Value:
+    """The value of an expression."""
+    path.step()
+    handler = _HANDLERS.get(type(node))
+    return handler(path, scope, node) if handler is not None else Unknown(type(node).__name__)
+
+
+def evaluate_call_statement(path: Path, scope: Scope, node: cst.BaseExpression) -> None:
+    """An expression statement: the result of a call is thrown away."""
+    if isinstance(node, cst.Call):
+        _call(path, scope, node, discarded=True)
+    else:
+        evaluate(path, scope, node)
+
+
+def evaluate_discarded(path: Path, scope: Scope, node: cst.BaseExpression, statement: cst.CSTNode) -> Value:
+    """What a pure helper returns to a call statement that throws it away."""
+    if not isinstance(node, cst.Call):
+        return evaluate(path, scope, node)
+    previous, path.discard_site = path.discard_site, statement
+    try:
+        return _call(path, scope, node, discarded=True)
+    finally:
+        path.discard_site = previous
+
+
+def _name(path: Path, scope: Scope, node: cst.Name) -> Value:
+    if node.value in _KEYWORDS:
+        return _KEYWORDS[node.value]
+    return scope.lookup(path, node.value)
+
+
+_KEYWORDS = {"None": NONE, "True": TRUE, "False": FALSE}
+
+
+def _attribute(path: Path, scope: Scope, node: cst.Attribute) -> Value:
+    return attribute(path, evaluate(path, scope, node.value), node.attr.value, node)
+
+
+def _number(path: Path, scope: Scope, node: cst.Integer | cst.Float | cst.Imaginary) -> Value:
+    return Constant(node.evaluated_value)
+
+
+def _string(path: Path, scope: Scope, node: cst.SimpleString | cst.ConcatenatedString) -> Value:
+    value = node.evaluated_value
+    return Unknown("string") if value is None else Constant(value)
+
+
+def _elements(path: Path, scope: Scope, nodes: Any) -> list[Value] | None:
+    items: list[Value] = []
+    for element in nodes:
+        value = evaluate(path, scope, element.value)
+        if isinstance(element, cst.StarredElement):
+            inner, exhaustive = iterate(path, value)
+            if not exhaustive:
+                return None
+            items += inner
+        else:
+            items.append(value)
+    return items
+
+
+def _tuple(path: Path, scope: Scope, node: cst.Tuple) -> Value:
+    return Sequence(_elements(path, scope, node.elements), "tuple")
+
+
+def _list(path: Path, scope: Scope, node: cst.List | cst.Set) -> Value:
+    return Sequence(_elements(path, scope, node.elements), "list")
+
+
+def _dict(path: Path, scope: Scope, node: cst.Dict) -> Value:
+    result = Mapping()
+    for element in node.elements:
+        value = evaluate(path, scope, element.value)
+        if isinstance(element, cst.StarredDictElement):
+            if isinstance(value, Mapping):
+                result.entries.update(value.entries)
+                result.open |= value.open
+            else:
+                result.open = True
+            continue
+        key = evaluate(path, scope, element.key) if isinstance(element, cst.DictElement) else Unknown()
+        known = operators.hashable(key)
+        if known is None:
+            result.open = True
+        else:
+            result.entries[known] = value
+    return result
+
+
+def _subscript(path: Path, scope: Scope, node: cst.Subscript) -> Value:
+    return item(path, evaluate(path, scope, node.value), evaluate_index(path, scope, node), node)
+
+
+def evaluate_index(path: Path, scope: Scope, node: cst.Subscript) -> Value:
+    """What stands between the brackets: one value, or a tuple of them."""
+    parts: list[Value] = []
+    for element in node.slice:
+        part = element.slice
+        if isinstance(part, cst.Slice):
+            bounds = [None if each is None else evaluate(path, scope, each) for each in (part.lower, part.upper, part.step)]
+            parts.append(Slice(*bounds))
+        elif part.star is not None:
+            inner, exhaustive = iterate(path, evaluate(path, scope, part.value))
+            parts += inner if exhaustive else [Unknown()]
+        else:
+            parts.append(evaluate(path, scope, part.value))
+    return parts[0] if len(parts) == 1 and not _has_comma(node) else Sequence(parts, "tuple")
+
+
+def _has_comma(node: cst.Subscript) -> bool:
+    return isinstance(node.slice[-1].comma, cst.Comma)
+
+
+def _unary(path: Path, scope: Scope, node: cst.UnaryOperation) -> Value:
+    if isinstance(node.operator, cst.Not):
+        path.negated = not path.negated
+        try:
+            value = evaluate(path, scope, node.expression)
+        finally:
+            path.negated = not path.negated
+        return negation(path, value)
+    return operators.unary(path, node, evaluate(path, scope, node.expression))
+
+
+def negation(path: Path, value: Value) -> Value:
+    """`not value`, undecided where the value is."""
+    known = path.known_truth(value)
+    if known is not None:
+        return FALSE if known else TRUE
+    if isinstance(value, Condition):
+        assume = value.assume
+        return Condition(value.key, None if assume is None else lambda outcome: assume(not outcome), not value.negated)
+    return Condition(("truth", value.identity), None, True)
+
+
+def _binary(path: Path, scope: Scope, node: cst.BinaryOperation) -> Value:
+    left = evaluate(path, scope, node.left)
+    return operators.binary(path, node, left, evaluate(path, scope, node.right))
+
+
+def _boolean(path: Path, scope: Scope, node: cst.BooleanOperation) -> Value:
+    left = evaluate(path, scope, node.left)
+    stops = isinstance(node.operator, cst.Or)
+    if path.truth(left) is stops:
+        return (TRUE if stops else FALSE) if isinstance(left, Condition) else left
+    return evaluate(path, scope, node.right)
+
+
+def _comparison(path: Path, scope: Scope, node: cst.Comparison) -> Value:
+    left = evaluate(path, scope, node.left)
+    result: Value = TRUE
+    for target in node.comparisons:
+        right = evaluate(path, scope, target.comparator)
+        result = operators.compare(path, node, target.operator, left, right)
+        if len(node.comparisons) > 1 and not isinstance(result, TensorValue) and not path.truth(result):
+            return FALSE
+        left = right
+    return result
+
+
+def _if_expression(path: Path, scope: Scope, node: cst.IfExp) -> Value:
+    chosen = node.body if path.truth(evaluate(path, scope, node.test)) else node.orelse
+    return evaluate(path, scope, chosen)
+
+
+def _call(path: Path, scope: Scope, node: cst.Call, discarded: bool = False) -> Value:
+    from stridelint.linter.inference.calls import call, special_form
+
+    special = special_form(path, scope, node)
+    if special is not None:
+        return special
+    callee = evaluate(path, scope, node.func)
+    args = evaluate_arguments(path, scope, node)
+    path.discarded = node if discarded else None
+    try:
+        return call(path, node, callee, args)
+    finally:
+        path.discarded = None
+
+
+def evaluate_arguments(path: Path, scope: Scope, node: cst.Call) -> Arguments:
+    """The arguments of a call; starred ones are spread where their items are known."""
+    args = Arguments()
+    for arg in node.args:
+        value = evaluate(path, scope, arg.value)
+        if arg.star == "*":
+            items, exhaustive = iterate(path, value)
+            if exhaustive and not args.unknown_star:
+                args.positional += items
+            else:
+                args.unknown_star = True
+        elif arg.star == "**":
+            if isinstance(value, Mapping):
+                args.keywords.update({key: each for key, each in value.entries.items() if isinstance(key, str)})
+                args.unknown_star |= value.open
+            else:
+                args.unknown_star = True
+        elif arg.keyword is not None:
+            args.keywords[arg.keyword.value] = value
+            args.nodes[arg.keyword.value] = arg.value
+        else:
+            args.nodes[len(args.positional)] = arg.value
+            args.positional.append(value)
+    return args
+
+
+def _lambda(path: Path, scope: Scope, node: cst.Lambda) -> Value:
+    return Function(node, scope)
+
+
+def _comprehension(path: Path, scope: Scope, node: cst.ListComp | cst.GeneratorExp | cst.SetComp) -> Value:
+    items: list[Value] = []
+    exhaustive = _run_comprehension(path, Scope(scope), node.for_in, lambda inner: items.append(evaluate(path, inner, node.elt)))
+    if exhaustive:
+        return Sequence(items, "list")
+    sample = items[0] if items else None
+    return Sequence(None, "list", None if sample is None else lambda: renewed(path, sample))
+
+
+def _dict_comprehension(path: Path, scope: Scope, node: cst.DictComp) -> Value:
+    result = Mapping()
+
+    def add(inner: Scope) -> None:
+        key = operators.hashable(evaluate(path, inner, node.key))
+        value = evaluate(path, inner, node.value)
+        if key is None:
+            result.open = True
+        else:
+            result.entries[key] = value
+
+    if not _run_comprehension(path, Scope(scope), node.for_in, add):
+        result.open = True
+    return result
+
+
+def _run_comprehension(path: Path, scope: Scope, clause: cst.CompFor, body: Callable[[Scope], None]) -> bool:
+    """Run a comprehension's body for each choice; False where the choices are not all known."""
+    from stridelint.linter.inference.stores import assign
+
+    items, exhaustive = iterate(path, evaluate(path, scope, clause.iter))
+    if len(items) > MAX_ELEMENTS:
+        items, exhaustive = items[:1], False
+    for each in items if exhaustive else items[:1]:
+        path.step()
+        assign(path, scope, clause.target, each, clause)
+        tests = [evaluate(path, scope, condition.test) for condition in clause.ifs]
+        if any(path.known_truth(test) is None for test in tests):
+            exhaustive = False
+        elif not all(path.truth(test) for test in tests):
+            continue
+        if clause.inner_for_in is not None:
+            exhaustive &= _run_comprehension(path, scope, clause.inner_for_in, body)
+        else:
+            body(scope)
+    return exhaustive
+
+
+def renewed(path: Path, value: Value) -> Value:
+    """Another value about which the same is known: a tensor in memory of its own, a size that may differ."""
+    if isinstance(value, TensorValue):
+        copy = path.tensor(value.facts.but(storage=None), story=value.story)
+        copy.proven = value.proven
+        return copy
+    if isinstance(value, Sequence) and value.items is not None:
+        return Sequence([renewed(path, each) for each in value.items], value.kind)
+    if isinstance(value, Mapping):
+        return Mapping({key: renewed(path, each) for key, each in value.entries.items()}, value.open)
+    if isinstance(value, Constant) and not isinstance(value.value, (str, type(None))):
+        return Unknown()
+    return value
+
+
+def iterate(path: Path, value: Value) -> tuple[list[Value], bool]:
+    """The items of an iterable, and whether these are all: of an unknown one two that stand for the rest."""
+    from stridelint.linter.inference.iteration import items_of
+
+    return items_of(path, value)
+
+
+def _named(path: Path, scope: Scope, node: cst.NamedExpr) -> Value:
+    from stridelint.linter.inference.stores import assign
+
+    value = evaluate(path, scope, node.value)
+    assign(path, scope, node.target, value, node)
+    return value
+
+
+def _await(path: Path, scope: Scope, node: cst.Await) -> Value:
+    evaluate(path, scope, node.expression)
+    return Unknown("await")
+
+
+def _yield(path: Path, scope: Scope, node: cst.Yield) -> Value:
+    if node.value is not None:
+        value = node.value.item if isinstance(node.value, cst.From) else node.value
+        path.frames[-1].yielded.append(evaluate(path, scope, value)) if path.frames else evaluate(path, scope, value)
+    return Unknown("yield")
+
+
+def _ellipsis(path: Path, scope: Scope, node: cst.Ellipsis) -> Value:
+    return Constant(...)
+
+
+_HANDLERS: dict[type[cst.CSTNode], Callable[[Path, Scope, Any], Value]] = {
+    cst.Name: _name,
+    cst.Attribute: _attribute,
+    cst.Integer: _number,
+    cst.Float: _number,
+    cst.Imaginary: _number,
+    cst.SimpleString: _string,
+    cst.ConcatenatedString: _string,
+    cst.Tuple: _tuple,
+    cst.List: _list,
+    cst.Set: _list,
+    cst.Dict: _dict,
+    cst.Subscript: _subscript,
+    cst.UnaryOperation: _unary,
+    cst.BinaryOperation: _binary,
+    cst.BooleanOperation: _boolean,
+    cst.Comparison: _comparison,
+    cst.IfExp: _if_expression,
+    cst.Call: _call,
+    cst.Lambda: _lambda,
+    cst.ListComp: _comprehension,
+    cst.GeneratorExp: _comprehension,
+    cst.SetComp: _comprehension,
+    cst.DictComp: _dict_comprehension,
+    cst.NamedExpr: _named,
+    cst.Await: _await,
+    cst.Yield: _yield,
+    cst.Ellipsis: _ellipsis,
+}
+
+__all__ = ["evaluate", "evaluate_arguments", "evaluate_call_statement", "evaluate_index", "iterate", "make_function", "negation", "renewed"]

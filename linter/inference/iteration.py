@@ -1,0 +1,72 @@
+"""What a loop runs over."""
+
+from __future__ import annotations
+
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.values import (
+    ArrayValue,
+    Constant,
+    Instance,
+    Mapping,
+    Sequence,
+    ShapeOf,
+    SizeValue,
+    TensorValue,
+    Unknown,
+    Value,
+)
+from stridelint.rules.contract import sizes
+
+MAX_ROWS = 12
+
+
+def items_of(path: Path, value: Value) -> tuple[list[Value], bool]:
+    """The items of an iterable, and whether these are all. Two stand for an unknown number."""
+    if isinstance(value, Sequence):
+        if value.items is not None:
+            return list(value.items), True
+        return [value.fresh_element(), value.fresh_element()], False
+    if isinstance(value, Mapping):
+        keys: list[Value] = [Constant(key) for key in value.entries]
+        return (keys, True) if not value.open else ([*keys, Unknown("key"), Unknown("key")], False)
+    if isinstance(value, TensorValue):
+        return _rows(path, value)
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return [Constant(character) for character in value.value[:MAX_ROWS]], len(value.value) <= MAX_ROWS
+    if isinstance(value, Instance):
+        return _elements(path, value)
+    if isinstance(value, ShapeOf):
+        return [SizeValue(sizes.Size.fresh()), SizeValue(sizes.Size.fresh())], False
+    if isinstance(value, ArrayValue):
+        return [Unknown("row"), Unknown("row")], False
+    return [Unknown("item"), Unknown("item")], False
+
+
+def _rows(path: Path, tensor: TensorValue) -> tuple[list[Value], bool]:
+    from stridelint.linter.inference.subscripts import select
+
+    shape = path.facts(tensor).shape
+    if not shape:
+        return [TensorValue(proven=tensor.proven), TensorValue(proven=tensor.proven)], False
+    count = shape[0]
+    exhaustive = isinstance(count, int) and count <= MAX_ROWS
+    total = count if isinstance(count, int) and exhaustive else 2
+    return [select(path, tensor, 0, row) for row in range(total)], exhaustive
+
+
+def _elements(path: Path, instance: Instance) -> tuple[list[Value], bool]:
+    from stridelint.linter.inference.attributes import find_method
+    from stridelint.linter.inference.calls import call_function
+    from stridelint.linter.inference.torch_api.modules import child_modules
+    from stridelint.linter.inference.values import Arguments
+
+    children = child_modules(instance)
+    if children is not None:
+        return list(children), True
+    method = find_method(instance, "__iter__")
+    if method is not None:
+        return items_of(path, call_function(path, None, method, Arguments([instance])))
+    method = find_method(instance, "__getitem__")
+    if method is not None:
+        return [call_function(path, None, method, Arguments([instance, Constant(index)])) for index in range(2)], False
+    return [Unknown("item"), Unknown("item")], False

@@ -1,0 +1,214 @@
+"""One path of execution through the code.
+
+The interpreter runs a function from its start along one path, as Python would. Where a condition is not known the path
+decides it and remembers what it assumed, so that the same condition is decided alike later on. `roots.py` runs a
+function again with other decisions. So no states are ever joined: each path is one possible execution.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from stridelint.linter.inference.values import Condition, Constant, Function, TensorValue, Unknown, Value
+from stridelint.rules.contract import sizes
+from stridelint.rules.contract.answers import Answer, Confidence
+from stridelint.rules.contract.facts import Dims, TensorFacts
+from stridelint.rules.events import Assertion, TensorEvent
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from stridelint.linter.inference.program import Program
+    from stridelint.linter.inference.scopes import ModuleScope
+
+MAX_DECISIONS = 48
+MAX_CALL_DEPTH = 12
+
+
+class BudgetExhausted(Exception):
+    """The file's step budget ran out."""
+
+
+class Finished(Exception):
+    """The path ends here: a contradiction, or an exit of the program."""
+
+
+class Returned(Exception):
+    """`return value`."""
+
+    def __init__(self, value: Value) -> None:
+        super().__init__()
+        self.value = value
+
+
+class Broke(Exception):
+    """`break`."""
+
+
+class Continued(Exception):
+    """`continue`."""
+
+
+class Raised(Exception):
+    """The code raises an exception."""
+
+
+class Frame:
+    """A call of a user's function in progress.
+
+    discarded_call: the call statement that throws away what this pure function returns.
+    """
+
+    def __init__(self, function: Function, discarded_call: cst.CSTNode | None = None) -> None:
+        self.function = function
+        self.discarded_call = discarded_call
+        self.yielded: list[Value] = []
+
+
+class Path:
+    """The state of one execution.
+
+    prefix: decisions to take, in order; beyond it every condition gets its default.
+    taken: the decisions taken, with their keys.
+    """
+
+    def __init__(self, program: Program, prefix: tuple[bool, ...] = (), grad_mode: bool | None = True) -> None:
+        self.program = program
+        self.prefix = prefix
+        self.taken: list[bool] = []
+        self.assumptions: dict[object, bool] = {}
+        self.grad_mode = grad_mode
+        self.confidence = Confidence.CERTAIN
+        self.muted = 0
+        self.frames: list[Frame] = []
+        self.discarded: cst.CSTNode | None = None
+        self.discard_site: cst.CSTNode | None = None
+        self.assertion: cst.CSTNode | None = None
+        self.negated = False
+        self.assertions: list[Assertion] = []
+        self.autocast = False
+        self.default_device: str | None = "cpu"
+        self.default_dtype: str | None = "float32"
+        self.bound_sizes: dict[sizes.Atom, sizes.SizeLike] = {}
+        self.rank_of: dict[sizes.Atom, TensorValue] = {}
+        self.dtype_of: dict[int, TensorValue] = {}
+        self.recorded: list[TensorEvent] | None = None
+        self.module_scope: ModuleScope | None = None
+        self.fixture_values: dict[str, Value] = {}
+        self._storages = itertools.count(1)
+
+    def step(self, cost: int = 1) -> None:
+        """Count work against the file's budget."""
+        self.program.steps -= cost
+        if self.program.steps < 0 or self.program.root_steps < 0:
+            raise BudgetExhausted
+        self.program.root_steps -= cost
+
+    def decide(self, key: object, default: bool = True) -> bool:
+        """Choose how an unknown condition turns out, the same way each time on this path."""
+        if key in self.assumptions:
+            return self.assumptions[key]
+        position = len(self.taken)
+        outcome = self.prefix[position] if position < len(self.prefix) else default
+        if position < MAX_DECISIONS:
+            self.taken.append(outcome)
+        self.assumptions[key] = outcome
+        return outcome
+
+    def new_storage(self) -> int:
+        """The identity of newly allocated memory."""
+        return next(self._storages)
+
+    def tensor(self, facts: TensorFacts, node: cst.CSTNode | None = None, step: str = "made", story: tuple[tuple[str, cst.CSTNode], ...] = ()) -> TensorValue:
+        """A tensor in new memory (unless its facts name a storage)."""
+        if facts.storage is None:
+            facts = facts.but(storage=self.new_storage())
+        if node is not None and step:
+            story = (*story[-3:], (step, node))
+        return TensorValue(facts, story)
+
+    def facts(self, tensor: TensorValue) -> TensorFacts:
+        """What is known of a tensor here, with the sizes that this path has learnt."""
+        facts = tensor.facts
+        if not self.bound_sizes:
+            return facts
+        return facts.but(shape=self.learnt(facts.shape), strides=self.learnt(facts.strides))
+
+    def learnt(self, dims: Dims | None) -> Dims | None:
+        """Sizes with the values that conditions on this path gave them."""
+        if dims is None or not self.bound_sizes:
+            return dims
+        replaced = tuple(sizes.substitute(dim, self.bound_sizes) for dim in dims)
+        return dims if any(dim is None for dim in replaced) else tuple(dim for dim in replaced if dim is not None)
+
+    @property
+    def grad_answer(self) -> Answer:
+        """Whether gradients are recorded here."""
+        return Answer.of(self.grad_mode)
+
+    @contextmanager
+    def mute(self) -> Iterator[None]:
+        """No events from this block: the code means it to fail, or it only prepares values."""
+        self.muted += 1
+        try:
+            yield
+        finally:
+            self.muted -= 1
+
+    @contextmanager
+    def grad(self, enabled: bool | None) -> Iterator[None]:
+        """A block in another grad mode."""
+        previous, self.grad_mode = self.grad_mode, enabled
+        try:
+            yield
+        finally:
+            self.grad_mode = previous
+
+    def weaken(self, confidence: Confidence) -> None:
+        """What follows on this path is no surer than this."""
+        self.confidence = min(self.confidence, confidence)
+
+    def truth(self, value: Value) -> bool:
+        """Decide the truth of a value; what is assumed refines the values it is about."""
+        known = self.known_truth(value)
+        if known is not None:
+            return known
+        if isinstance(value, Condition):
+            outcome = self.decide(value.key, not value.negated) != value.negated
+            if value.assume is not None:
+                value.assume(outcome)
+            return outcome
+        outcome = self.decide(("truth", value.identity))
+        if isinstance(value, Unknown) and outcome:
+            value.none = False
+        return outcome
+
+    def known_truth(self, value: Value) -> bool | None:
+        """The truth of a value where it needs no decision."""
+        from stridelint.linter.inference.values import Class, Dtype, External, Instance, Mapping, MemoryFormat, Sequence
+
+        if isinstance(value, Constant):
+            return bool(value.value)
+        if isinstance(value, (Dtype, MemoryFormat, Function, Class, External)):
+            return True
+        if isinstance(value, Sequence):
+            return None if value.items is None else bool(value.items)
+        if isinstance(value, Mapping):
+            return True if value.entries else (None if value.open else False)
+        if isinstance(value, Instance) and value.is_module:
+            return True
+        if isinstance(value, Condition) and value.key in self.assumptions:
+            return self.assumptions[value.key] != value.negated
+        return None
+
+    def emit(self, make: Callable[[], TensorEvent], op: str) -> None:
+        """Hand an event to the rules that listen to `op`; it is only made if one does."""
+        if self.muted or not self.program.listens(op):
+            return
+        event = make()
+        if self.recorded is not None:
+            self.recorded.append(event)
+        self.program.judge(event)

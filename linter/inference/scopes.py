@@ -1,0 +1,255 @@
+"""Names: function scopes, the module's bindings (evaluated when first needed), imports."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from stridelint.linter.inference.values import Class, External, Function, Unknown, Value
+
+if TYPE_CHECKING:
+    from stridelint.linter.inference.path import Path
+
+BUILTINS = frozenset(dir(builtins))
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A top-level statement that binds a name."""
+
+    kind: str  # "import", "function", "class", "assign", "other"
+    node: cst.CSTNode
+    dotted: str = ""
+
+
+class ModuleIndex:
+    """Which top-level statements bind which names."""
+
+    def __init__(self, module: cst.Module) -> None:
+        self.bindings: dict[str, list[Binding]] = {}
+        self.rebound: set[str] = set()
+        for statement in flat_statements(module.body):
+            self._add(statement)
+
+    def _add(self, statement: cst.CSTNode) -> None:
+        if isinstance(statement, cst.FunctionDef):
+            self._bind(statement.name.value, Binding("function", statement))
+        elif isinstance(statement, cst.ClassDef):
+            self._bind(statement.name.value, Binding("class", statement))
+        elif isinstance(statement, (cst.Import, cst.ImportFrom)):
+            for name, dotted in imported_names(statement):
+                self._bind(name, Binding("import", statement, dotted))
+        elif isinstance(statement, cst.Assign):
+            for target in statement.targets:
+                for name in target_names(target.target):
+                    self._bind(name, Binding("assign", statement))
+        elif isinstance(statement, cst.AnnAssign) and statement.value is not None:
+            for name in target_names(statement.target):
+                self._bind(name, Binding("assign", statement))
+        elif isinstance(statement, cst.AugAssign):
+            for name in target_names(statement.target):
+                self._bind(name, Binding("other", statement))
+        elif isinstance(statement, (cst.For, cst.With)):
+            targets = [statement.target] if isinstance(statement, cst.For) else [i.asname.name for i in statement.items if i.asname]
+            for target in targets:
+                for name in target_names(target):
+                    self._bind(name, Binding("other", statement))
+
+    def _bind(self, name: str, binding: Binding) -> None:
+        self.bindings.setdefault(name, []).append(binding)
+
+    def find(self, name: str) -> Binding | None:
+        """The one statement that decides a name: the only one, or the import among alternatives."""
+        found = self.bindings.get(name, [])
+        if name in self.rebound:
+            return None
+        imports = [binding for binding in found if binding.kind == "import"]
+        if imports and len({binding.dotted for binding in imports}) == 1 and all(b.kind in ("import", "assign") for b in found):
+            return imports[0]
+        if found and all(binding.kind in ("function", "class") for binding in found):
+            return found[-1]
+        return found[0] if len(found) == 1 and found[0].kind != "other" else None
+
+
+def flat_statements(body: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> Iterator[cst.CSTNode]:
+    """Small and compound statements in order, looking into top-level if / try / with / for, not into functions."""
+    for statement in body:
+        if isinstance(statement, cst.SimpleStatementLine):
+            yield from statement.body
+            continue
+        yield statement
+        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+            continue
+        for block in blocks_of(statement):
+            yield from flat_statements(block.body)
+
+
+def blocks_of(statement: cst.CSTNode) -> list[cst.BaseSuite]:
+    """The suites of a compound statement."""
+    found = []
+    for name in ("body", "orelse", "finalbody"):
+        part = getattr(statement, name, None)
+        if isinstance(part, cst.BaseSuite):
+            found.append(part)
+        elif isinstance(part, cst.If):
+            found += blocks_of(part)
+        elif isinstance(part, (cst.Else, cst.Finally)):
+            found.append(part.body)
+    for handler in getattr(statement, "handlers", ()):
+        found.append(handler.body)
+    return found
+
+
+def imported_names(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[str, str]]:
+    """(local name, dotted name) pairs of an import statement."""
+    if isinstance(statement, cst.Import):
+        for alias in statement.names:
+            dotted = dotted_name(alias.name)
+            if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+                yield alias.asname.name.value, dotted
+            else:
+                first = dotted.split(".")[0]
+                yield first, first
+        return
+    if isinstance(statement.names, cst.ImportStar):
+        return
+    prefix = "." * len(statement.relative) + (dotted_name(statement.module) if statement.module is not None else "")
+    for alias in statement.names:
+        name = dotted_name(alias.name)
+        local = alias.asname.name.value if alias.asname is not None and isinstance(alias.asname.name, cst.Name) else name
+        yield local, f"{prefix}{'' if prefix.endswith('.') or not prefix else '.'}{name}"
+
+
+def dotted_name(node: cst.CSTNode) -> str:
+    """"a.b.c" for nested attributes of a name; "" for anything else."""
+    if isinstance(node, cst.Name):
+        return node.value
+    if isinstance(node, cst.Attribute):
+        prefix = dotted_name(node.value)
+        return f"{prefix}.{node.attr.value}" if prefix else ""
+    return ""
+
+
+def target_names(target: cst.CSTNode) -> Iterator[str]:
+    """The plain names an assignment target binds."""
+    if isinstance(target, cst.Name):
+        yield target.value
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            yield from target_names(element.value)
+    elif isinstance(target, cst.StarredElement):
+        yield from target_names(target.value)
+
+
+class Scope:
+    """The names of a function call; looks outward for others."""
+
+    def __init__(self, parent: Scope | None) -> None:
+        self.values: dict[str, Value] = {}
+        self.parent = parent
+        self.outer_names: dict[str, Scope] = {}
+        self.defaulted: set[str] = set()
+        self.owner: Class | None = parent.owner if parent is not None else None
+        self.receiver: Value | None = None
+
+    @property
+    def module(self) -> ModuleScope:
+        """The module's scope."""
+        scope: Scope = self
+        while scope.parent is not None:
+            scope = scope.parent
+        assert isinstance(scope, ModuleScope)
+        return scope
+
+    def lookup(self, path: Path, name: str) -> Value:
+        """The value of a name; Unknown where it is not bound."""
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.get(path, name)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return External(f"builtins.{name}") if name in BUILTINS else Unknown(name)
+
+    def get(self, path: Path, name: str) -> Value | None:
+        """The value of a name bound in this very scope."""
+        if name in self.defaulted:
+            from stridelint.rules.contract.answers import Confidence
+
+            path.weaken(Confidence.LIKELY)
+        return self.values.get(name)
+
+    def bind(self, name: str, value: Value) -> None:
+        """Assign to a name."""
+        target = self.outer_names.get(name, self)
+        target.values[name] = value
+        target.defaulted.discard(name)
+
+
+class ModuleScope(Scope):
+    """The module's names. Those not assigned yet on this path are evaluated from their only binding when asked for."""
+
+    def __init__(self, index: ModuleIndex, sequential: bool = False) -> None:
+        super().__init__(None)
+        self.index = index
+        self.sequential = sequential
+        self._pending: set[str] = set()
+
+    def get(self, path: Path, name: str) -> Value | None:
+        if name in self.values:
+            return self.values[name]
+        if name in self._pending:
+            return Unknown(name)
+        binding = self.index.find(name)
+        if binding is None:
+            if name in self.index.bindings:
+                return self.values.setdefault(name, Unknown(name))
+            return None
+        if binding.kind == "import":
+            value: Value = resolve_external(binding.dotted)
+        elif binding.kind == "function":
+            assert isinstance(binding.node, cst.FunctionDef)
+            value = make_function(path, self, binding.node)
+        elif binding.kind == "class":
+            assert isinstance(binding.node, cst.ClassDef)
+            value = make_class(path, self, binding.node)
+        else:
+            return self._evaluate(path, name, binding)
+        self.values[name] = value
+        return value
+
+    def _evaluate(self, path: Path, name: str, binding: Binding) -> Value:
+        from stridelint.linter.inference.statements import execute_small
+
+        self._pending.add(name)
+        try:
+            with path.mute(), path.grad(True):
+                execute_small(path, self, binding.node)
+        finally:
+            self._pending.discard(name)
+        return self.values.setdefault(name, Unknown(name))
+
+
+def resolve_external(dotted: str) -> Value:
+    """The value of a dotted name of another module: constants of torch and math become what they are."""
+    from stridelint.linter.inference.torch_api.constants import constant
+
+    return constant(dotted) or External(dotted)
+
+
+def make_function(path: Path, scope: Scope, node: cst.FunctionDef) -> Value:
+    """The value that `def` binds: decorators that only set the grad mode are looked at when it is called."""
+    return Function(node, scope, scope.owner)
+
+
+def make_class(path: Path, scope: Scope, node: cst.ClassDef) -> Class:
+    """The value that `class` binds; its body is looked at when attributes are asked for."""
+    from stridelint.linter.inference.expressions import evaluate
+
+    with path.mute():
+        bases = [evaluate(path, scope, base.value) for base in node.bases if base.keyword is None]
+    return Class(node, scope, bases)

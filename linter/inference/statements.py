@@ -1,0 +1,273 @@
+"""Executing statements along one path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import libcst as cst
+
+from stridelint.linter.inference import contexts, testing
+from stridelint.linter.inference.expressions import evaluate, evaluate_call_statement, evaluate_discarded, iterate
+from stridelint.linter.inference.operators import augmented
+from stridelint.linter.inference.path import Broke, Continued, Path, Raised, Returned
+from stridelint.linter.inference.scopes import ModuleScope, Scope, blocks_of, imported_names, make_class, make_function, resolve_external, target_names
+from stridelint.linter.inference.stores import assign
+from stridelint.linter.inference.values import NONE, Unknown, Value
+
+MAX_UNROLLED = 12
+UNKNOWN_ITERATIONS = 2
+
+
+def execute(path: Path, scope: Scope, body: Sequence[cst.BaseStatement | cst.BaseSmallStatement] | cst.BaseSuite) -> None:
+    """Run the statements of a block."""
+    statements: Iterable[cst.CSTNode] = body.body if isinstance(body, cst.BaseSuite) else body
+    for statement in statements:
+        if isinstance(statement, cst.SimpleStatementLine):
+            for small in statement.body:
+                execute_small(path, scope, small)
+        else:
+            execute_small(path, scope, statement)
+
+
+def execute_small(path: Path, scope: Scope, statement: cst.CSTNode) -> None:
+    """Run one statement, small or compound."""
+    path.step()
+    handler = _HANDLERS.get(type(statement))
+    if handler is not None:
+        handler(path, scope, statement)
+
+
+def _expr(path: Path, scope: Scope, node: cst.Expr) -> None:
+    evaluate_call_statement(path, scope, node.value)
+
+
+def _assign(path: Path, scope: Scope, node: cst.Assign) -> None:
+    value = evaluate(path, scope, node.value)
+    for target in node.targets:
+        assign(path, scope, target.target, value, node)
+
+
+def _ann_assign(path: Path, scope: Scope, node: cst.AnnAssign) -> None:
+    if node.value is not None:
+        assign(path, scope, node.target, evaluate(path, scope, node.value), node)
+
+
+def _aug_assign(path: Path, scope: Scope, node: cst.AugAssign) -> None:
+    left = evaluate(path, scope, node.target)
+    right = evaluate(path, scope, node.value)
+    result = augmented(path, node, left, right)
+    assign(path, scope, node.target, result, node, store=result is not left)
+
+
+def _return(path: Path, scope: Scope, node: cst.Return) -> None:
+    if node.value is None:
+        raise Returned(NONE)
+    if path.frames and path.frames[-1].discarded_call is not None:
+        raise Returned(evaluate_discarded(path, scope, node.value, path.frames[-1].discarded_call))
+    raise Returned(evaluate(path, scope, node.value))
+
+
+def _if(path: Path, scope: Scope, node: cst.If) -> None:
+    if path.truth(evaluate(path, scope, node.test)):
+        execute(path, scope, node.body)
+    elif isinstance(node.orelse, cst.If):
+        execute_small(path, scope, node.orelse)
+    elif node.orelse is not None:
+        execute(path, scope, node.orelse.body)
+
+
+def havoc(path: Path, scope: Scope, body: cst.CSTNode) -> None:
+    """Forget every name assigned in a block that ran some number of times."""
+    for name in assigned_names(body):
+        scope.bind(name, Unknown(name))
+
+
+def assigned_names(node: cst.CSTNode) -> set[str]:
+    """Plain names assigned anywhere in a block (not in nested functions)."""
+    found: set[str] = set()
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            continue
+        if isinstance(each, cst.Assign):
+            for target in each.targets:
+                found.update(target_names(target.target))
+        elif isinstance(each, (cst.AugAssign, cst.AnnAssign, cst.For)):
+            found.update(target_names(each.target))
+        waiting.extend(each.children)
+    return found
+
+
+def _for(path: Path, scope: Scope, node: cst.For) -> None:
+    items, exhaustive = iterate(path, evaluate(path, scope, node.iter))
+    truncated = len(items) > MAX_UNROLLED
+    if truncated:
+        items = items[:UNKNOWN_ITERATIONS]
+    broke = False
+    for item in items:
+        path.step()
+        assign(path, scope, node.target, item, node)
+        try:
+            execute(path, scope, node.body)
+        except Continued:
+            continue
+        except Broke:
+            broke = True
+            break
+    if truncated and not broke:
+        havoc(path, scope, node.body)
+    if not broke and node.orelse is not None:
+        execute(path, scope, node.orelse.body)
+
+
+def _while(path: Path, scope: Scope, node: cst.While) -> None:
+    unknown = 0
+    for round_ in range(MAX_UNROLLED):
+        test = evaluate(path, scope, node.test)
+        known = path.known_truth(test)
+        if known is None:
+            unknown += 1
+            if unknown > UNKNOWN_ITERATIONS:
+                return
+        elif known and isinstance(node.test, cst.Name) and node.test.value == "True" and round_ >= UNKNOWN_ITERATIONS:
+            return
+        if not path.truth(test):
+            if node.orelse is not None:
+                execute(path, scope, node.orelse.body)
+            return
+        try:
+            execute(path, scope, node.body)
+        except Continued:
+            continue
+        except Broke:
+            return
+    havoc(path, scope, node.body)
+
+
+def _with(path: Path, scope: Scope, node: cst.With) -> None:
+    with contexts.entered(path, scope, node.items) as swallow:
+        try:
+            execute(path, scope, node.body)
+        except Raised:
+            if not swallow:
+                raise
+
+
+def _try(path: Path, scope: Scope, node: cst.Try) -> None:
+    try:
+        if node.handlers and path.decide(("raises", id(node)), False):
+            havoc(path, scope, node.body)
+            choice = 0
+            while choice < len(node.handlers) - 1 and not path.decide(("handler", id(node), choice), True):
+                choice += 1
+            _handle(path, scope, node.handlers[choice])
+        else:
+            try:
+                execute(path, scope, node.body)
+            except Raised:
+                if not node.handlers:
+                    raise
+                _handle(path, scope, node.handlers[0])
+            else:
+                if node.orelse is not None:
+                    execute(path, scope, node.orelse.body)
+    finally:
+        if node.finalbody is not None:
+            execute(path, scope, node.finalbody.body)
+
+
+def _handle(path: Path, scope: Scope, handler: cst.ExceptHandler) -> None:
+    if handler.name is not None:
+        assign(path, scope, handler.name.name, Unknown("exception"), handler)
+    execute(path, scope, handler.body)
+
+
+def _raise(path: Path, scope: Scope, node: cst.Raise) -> None:
+    raise Raised
+
+
+def _assert(path: Path, scope: Scope, node: cst.Assert) -> None:
+    with testing.asserting(path, node):
+        test = evaluate(path, scope, node.test)
+    known = path.known_truth(test)
+    if known is False:
+        raise Raised
+    testing.assume(path, test)
+
+
+def _function(path: Path, scope: Scope, node: cst.FunctionDef) -> None:
+    value: Value = make_function(path, scope, node)
+    scope.bind(node.name.value, value)
+
+
+def _class(path: Path, scope: Scope, node: cst.ClassDef) -> None:
+    scope.bind(node.name.value, make_class(path, scope, node))
+
+
+def _import(path: Path, scope: Scope, node: cst.Import | cst.ImportFrom) -> None:
+    for name, dotted in imported_names(node):
+        scope.bind(name, resolve_external(dotted))
+
+
+def _global(path: Path, scope: Scope, node: cst.Global | cst.Nonlocal) -> None:
+    for item in node.names:
+        name = item.name.value
+        target: Scope = scope.module
+        if isinstance(node, cst.Nonlocal):
+            outer = scope.parent
+            while outer is not None and name not in outer.values and outer.parent is not None:
+                outer = outer.parent
+            target = outer or target
+        scope.outer_names[name] = target
+        scope.values.pop(name, None)
+
+
+def _match(path: Path, scope: Scope, node: cst.Match) -> None:
+    evaluate(path, scope, node.subject)
+    for case in node.cases:
+        if path.decide(("case", id(case)), True):
+            execute(path, scope, case.body)
+            return
+
+
+def _break(path: Path, scope: Scope, node: cst.Break) -> None:
+    raise Broke
+
+
+def _continue(path: Path, scope: Scope, node: cst.Continue) -> None:
+    raise Continued
+
+
+def _delete(path: Path, scope: Scope, node: cst.Del) -> None:
+    for name in target_names(node.target):
+        scope.values.pop(name, None)
+
+
+_HANDLERS: dict[type[cst.CSTNode], Callable[[Path, Scope, Any], None]] = {
+    cst.Expr: _expr,
+    cst.Assign: _assign,
+    cst.AnnAssign: _ann_assign,
+    cst.AugAssign: _aug_assign,
+    cst.Return: _return,
+    cst.If: _if,
+    cst.For: _for,
+    cst.While: _while,
+    cst.With: _with,
+    cst.Try: _try,
+    cst.Raise: _raise,
+    cst.Assert: _assert,
+    cst.FunctionDef: _function,
+    cst.ClassDef: _class,
+    cst.Import: _import,
+    cst.ImportFrom: _import,
+    cst.Global: _global,
+    cst.Nonlocal: _global,
+    cst.Match: _match,
+    cst.Break: _break,
+    cst.Continue: _continue,
+    cst.Del: _delete,
+}
+
+__all__ = ["ModuleScope", "blocks_of", "execute", "execute_small"]

@@ -1,0 +1,259 @@
+"""Operators of the table: binding a call's arguments, the result's facts, and the event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dict
+
+import libcst as cst
+
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api import result_shapes
+from stridelint.linter.inference.torch_api.emit import emit, plain
+from stridelint.linter.inference.values import (
+    Arguments,
+    Number,
+    Sequence,
+    TensorValue,
+    Unknown,
+    Value,
+    is_none,
+)
+from stridelint.rules import events
+from stridelint.rules.contract import operators, out_contract, questions
+from stridelint.rules.contract.dtypes import Scalar, kind_of
+from stridelint.rules.contract.facts import Dims, TensorFacts
+from stridelint.rules.contract.generic import strides_in_order
+from stridelint.rules.contract.operators import Operator, Variant
+from stridelint.rules.events import Form, Operand
+
+FIELDS = {
+    "max": ("values", "indices"),
+    "min": ("values", "indices"),
+    "sort": ("values", "indices"),
+    "topk": ("values", "indices"),
+    "median": ("values", "indices"),
+    "mode": ("values", "indices"),
+    "kthvalue": ("values", "indices"),
+    "cummax": ("values", "indices"),
+    "cummin": ("values", "indices"),
+    "nanmedian": ("values", "indices"),
+    "aminmax": ("min", "max"),
+    "linalg.qr": ("Q", "R"),
+    "linalg.svd": ("U", "S", "Vh"),
+    "linalg.eigh": ("eigenvalues", "eigenvectors"),
+    "linalg.eig": ("eigenvalues", "eigenvectors"),
+    "linalg.slogdet": ("sign", "logabsdet"),
+    "svd": ("U", "S", "V"),
+    "qr": ("Q", "R"),
+}
+
+
+def apply(
+    path: Path,
+    name: str,
+    arguments: Dict[str, Value],
+    node: cst.CSTNode,
+    form: Form,
+    nodes: Dict[str, cst.CSTNode] | None = None,
+) -> Value:
+    """An operator written with Python's syntax (`a + b`, `a += b`, `-a`)."""
+    positional = list(arguments.values())
+    written: dict[int | str, cst.CSTNode] = dict(enumerate((nodes or {}).values()))
+    return apply_call(path, name, Arguments(positional, {}, written), node, form)
+
+
+def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: Form) -> Value:
+    """A call of an operator of the table, by function name; the receiver of a method is the first argument."""
+    operator = operators.lookup(name)
+    if operator is None:
+        return Unknown(name)
+    path.step(3)
+    inputs = args.positional
+    positional = [prepared(path, value, args.nodes.get(index)) for index, value in enumerate(inputs)]
+    keywords = {key: prepared(path, value, args.nodes.get(key)) for key, value in args.keywords.items() if key != "out"}
+    bound = None if args.unknown_star else operator.bind(positional, keywords)
+    if bound is None:
+        return _unknown_result(path, operator, args, node)
+    variant = operator.variant(bound)
+    if variant is not None and form is Form.FUNCTION:
+        bound = _proven(path, variant, bound, args, inputs)
+    results = result_facts(path, operator, variant, bound)
+    receiver = args.positional[0] if args.positional and isinstance(args.positional[0], TensorValue) else None
+    out = args.keywords.get("out")
+    sites = {key: each for key, each in args.nodes.items() if isinstance(key, str)}
+    emit(
+        path,
+        operator.name,
+        form,
+        node,
+        bound,
+        tensors_of(bound),
+        None if is_none(out) else plain(path, out, args.nodes.get("out")),
+        results[0] if results else TensorFacts(),
+        sites,
+        receiver if form is not Form.FUNCTION else None,
+    )
+    if form is Form.INPLACE and receiver is not None:
+        return _changed(path, receiver, bound)
+    if out is not None and not is_none(out):
+        return _written(path, out, results)
+    return _values(path, operator, variant, results, node)
+
+
+def prepared(path: Path, value: Value, node: cst.CSTNode | None) -> object:
+    """An argument for binding: a number of unknown value keeps its kind."""
+    if isinstance(value, Number):
+        return Scalar(value.kind)
+    return plain(path, value, node)
+
+
+def tensors_of(bound: Dict[str, object]) -> tuple[Operand, ...]:
+    """All tensor operands, lists of them spread out."""
+    found: list[Operand] = []
+    for value in bound.values():
+        for each in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(each, Operand):
+                found.append(each)
+    return tuple(found)
+
+
+def _proven(path: Path, variant: Variant, bound: dict[str, object], args: Arguments, inputs: list[Value]) -> dict[str, object]:
+    """Arguments of unknown type in places where torch takes tensors only are tensors."""
+    from stridelint.linter.inference.attributes import as_tensor
+
+    kinds = {parameter.name: parameter.kinds for parameter in variant.signature}
+    for index, (name, value) in enumerate(bound.items()):
+        if value is not events.Unknown.UNKNOWN or kinds.get(name) != "T":
+            continue
+        source = args.keywords.get(name) or (inputs[index] if index < len(inputs) else None)
+        if isinstance(source, Unknown):
+            tensor = as_tensor(path, source)
+            tensor.prove()
+            bound[name] = plain(path, tensor, args.nodes.get(index))
+        elif isinstance(source, TensorValue):
+            source.prove()
+    for value in (*inputs, *args.keywords.values()):
+        if isinstance(value, TensorValue):
+            value.prove()
+    return bound
+
+
+def result_facts(path: Path, operator: Operator, variant: Variant | None, bound: Dict[str, object]) -> list[TensorFacts]:
+    """What is known of each result."""
+    tensors = [each.facts for each in tensors_of(bound)]
+    if variant is None or not variant.measured:
+        return [TensorFacts(requires_grad=_requires_grad(path, tensors, None))]
+    facts = []
+    shapes = result_shapes.of(operator.name, variant, bound)
+    for index, output in enumerate(variant.outputs):
+        shape = shapes[index] if shapes is not None and index < len(shapes) else None
+        dtype, kind = _dtype(path, variant, index, bound)
+        facts.append(
+            TensorFacts(
+                shape=shape,
+                strides=_strides(operator, variant, bound, shape, tensors),
+                storage_offset=0,
+                dtype=dtype,
+                kind=kind,
+                device=_device(tensors),
+                requires_grad=_requires_grad(path, tensors, output.differentiable),
+                is_leaf=None,
+            )
+        )
+    return facts
+
+
+def _dtype(path: Path, variant: Variant, index: int, bound: Dict[str, object]) -> tuple[str | None, str | None]:
+    if path.autocast:
+        return None, None
+    dtype = out_contract.result_dtype(variant, index, bound, path.default_dtype or "float32")
+    if path.default_dtype is None and dtype == "float32":
+        return None, "float"
+    if dtype is not None:
+        return dtype, kind_of(dtype)
+    return None, out_contract.result_kind(variant, index, bound)
+
+
+def _device(tensors: list[TensorFacts]) -> str | None:
+    devices = {facts.device for facts in tensors if facts.rank != 0}
+    return devices.pop() if len(devices) == 1 else None
+
+
+def _requires_grad(path: Path, tensors: list[TensorFacts], differentiable: bool | None) -> bool | None:
+    if path.grad_mode is False or differentiable is False:
+        return False
+    wanted = [facts.requires_grad for facts in tensors]
+    if True in wanted:
+        return True if path.grad_mode and differentiable else None
+    return False if all(each is False for each in wanted) else None
+
+
+def _strides(operator: Operator, variant: Variant, bound: Dict[str, object], shape: Dims | None, tensors: list[TensorFacts]) -> Dims | None:
+    if shape is None:
+        return None
+    if variant.layout == "row_major":
+        return strides_in_order(shape, range(len(shape)))
+    if variant.layout == "elementwise":
+        operands = [bound.get(name) for name in variant.order or variant.tensor_parameters]
+        facts: list[TensorFacts | Scalar] = []
+        for each in operands:
+            if isinstance(each, Operand):
+                facts.append(each.facts)
+            elif each is events.Unknown.UNKNOWN:
+                return None
+            elif isinstance(each, (int, float, complex, Scalar)):
+                facts.append(each if isinstance(each, Scalar) else Scalar(out_contract.scalar_kind(each)))
+        return questions.elementwise(facts).strides if facts else None
+    if variant.layout == "preserve" and tensors and tensors[0].shape == shape:
+        return questions.cloned(tensors[0]).strides
+    if variant.layout == "channels_last" and tensors:
+        return questions.keeps_channels_last(tensors, shape)
+    return None
+
+
+def _unknown_result(path: Path, operator: Operator, args: Arguments, node: cst.CSTNode) -> Value:
+    out = args.keywords.get("out")
+    if isinstance(out, TensorValue):
+        return out
+    counts = {len(variant.outputs) for variant in operator.variants if variant.measured}
+    if counts == {1}:
+        return path.tensor(TensorFacts(), node, "")
+    return Unknown(operator.name)
+
+
+def _changed(path: Path, receiver: TensorValue, bound: Dict[str, object]) -> Value:
+    facts = receiver.facts
+    if path.grad_mode is not False and facts.requires_grad is False:
+        others = [each.facts.requires_grad for each in tensors_of(bound)[1:]]
+        if any(each is not False for each in others):
+            receiver.facts = facts.but(requires_grad=True if True in others and path.grad_mode else None, is_leaf=False)
+    return receiver
+
+
+def _written(path: Path, out: Value, results: list[TensorFacts]) -> Value:
+    """`out` after the call: resized where the result's shape is another."""
+    targets = [out] if isinstance(out, TensorValue) else (out.items or []) if isinstance(out, Sequence) else []
+    for target, result in zip(targets, results):
+        if not isinstance(target, TensorValue):
+            continue
+        facts = path.facts(target)
+        if result.shape is None:
+            if facts.shape is not None and 0 in facts.shape:
+                target.facts = facts.but(shape=None, strides=None)
+        elif facts.shape is None:
+            target.facts = facts.but(shape=result.shape, strides=None)
+        elif facts.shape != result.shape and all(isinstance(dim, int) for dim in (*facts.shape, *result.shape)):
+            target.facts = facts.but(shape=result.shape, strides=result.strides)
+    return out
+
+
+def _values(path: Path, operator: Operator, variant: Variant | None, results: list[TensorFacts], node: cst.CSTNode) -> Value:
+    if variant is None or not variant.measured:
+        counts = {len(each.outputs) for each in operator.variants if each.measured}
+        return path.tensor(TensorFacts(requires_grad=results[0].requires_grad), node, "") if counts == {1} else Unknown(operator.name)
+    values: list[Value] = [path.tensor(facts, node, "") for facts in results]
+    if len(values) == 1:
+        return values[0]
+    sequence = Sequence(values, "tuple")
+    sequence.fields = FIELDS.get(operator.name, ())
+    return sequence

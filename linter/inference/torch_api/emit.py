@@ -1,0 +1,95 @@
+"""From values to the plain data of events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dict
+
+import libcst as cst
+
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.values import (
+    Constant,
+    Device,
+    Dtype,
+    MemoryFormat,
+    Number,
+    Sequence,
+    SizeValue,
+    TensorValue,
+    Unknown,
+    Value,
+)
+from stridelint.rules import events
+from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.events import Form, Note, Operand, Site, TensorEvent
+
+_EMPTY_MODULE = cst.Module([])
+MAX_TEXT = 60
+
+
+def source_text(node: cst.CSTNode | None) -> str:
+    """How an expression is written, on one line and shortened."""
+    if node is None:
+        return ""
+    if isinstance(node, cst.Name):
+        return node.value
+    text = " ".join(_EMPTY_MODULE.code_for_node(node).split())
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
+
+
+def operand(path: Path, tensor: TensorValue, node: cst.CSTNode | None = None) -> Operand:
+    """A tensor as it takes part in an event; `node` is how the code refers to it there."""
+    text = source_text(node) or tensor.name or ""
+    story = tuple(Note(Site(where), what) for what, where in tensor.story)
+    return Operand(path.facts(tensor), text, story, Site(node), tensor.name is None and not tensor.is_parameter)
+
+
+def plain(path: Path, value: Value | None, node: cst.CSTNode | None = None) -> object:
+    """A value as an event's argument."""
+    if value is None:
+        return None
+    if isinstance(value, TensorValue):
+        return operand(path, value, node)
+    if isinstance(value, Constant):
+        return value.value
+    if isinstance(value, SizeValue):
+        return value.size
+    if isinstance(value, (Dtype, MemoryFormat, Device)):
+        return value.name
+    if isinstance(value, Sequence) and value.items is not None:
+        parts = node.elements if isinstance(node, (cst.Tuple, cst.List)) and len(node.elements) == len(value.items) else None
+        return tuple(plain(path, each, None if parts is None else parts[index].value) for index, each in enumerate(value.items))
+    if isinstance(value, Unknown) and value.tensor is not None and value.tensor.proven:
+        return operand(path, value.tensor, node)
+    if isinstance(value, Number):
+        return value
+    return events.Unknown.UNKNOWN
+
+
+def emit(
+    path: Path,
+    op: str,
+    form: Form,
+    node: cst.CSTNode,
+    arguments: Dict[str, object],
+    tensors: tuple[Operand, ...],
+    out: object = None,
+    result: TensorFacts = TensorFacts(),
+    sites: Dict[str, cst.CSTNode] | None = None,
+    waits_for: TensorValue | None = None,
+) -> None:
+    """Make the event and hand it to the rules; at once, or once `waits_for` is proven to be a tensor."""
+    discarded = node is path.discarded
+    site = path.discard_site if discarded and path.discard_site is not None else node
+    confidence, grad = path.confidence, path.grad_answer
+
+    def make() -> TensorEvent:
+        argument_sites = {name: Site(each) for name, each in (sites or {}).items()}
+        return TensorEvent(op, form, arguments, tensors, Site(site), out, result, grad, discarded, argument_sites, confidence, source_text(node))
+
+    if waits_for is not None and not waits_for.proven:
+        muted = path.muted
+        if not muted:
+            waits_for.pending.append(lambda: path.emit(make, op))
+        return
+    path.emit(make, op)

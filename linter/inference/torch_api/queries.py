@@ -1,0 +1,177 @@
+"""Tensor methods that ask: sizes, strides, layout."""
+
+from __future__ import annotations
+
+from stridelint.linter.inference import testing
+from stridelint.linter.inference.torch_api.emit import emit, operand
+from stridelint.linter.inference.torch_api.registry import Call, function, method
+from stridelint.linter.inference.torch_api.tensor_attributes import rank_value
+from stridelint.linter.inference.values import (
+    FALSE,
+    TRUE,
+    Condition,
+    Constant,
+    Instance,
+    MemoryFormat,
+    Number,
+    ShapeOf,
+    SizeValue,
+    TensorValue,
+    Unknown,
+    Value,
+    as_int,
+    number,
+    shape_value,
+)
+from stridelint.rules.contract import questions, sizes
+from stridelint.rules.contract.answers import Answer
+from stridelint.rules.contract.generic import strides_in_order
+from stridelint.rules.events import Unknown as UnknownArgument
+
+
+@method("size")
+def size(call: Call) -> Value:
+    """`x.size()`, `x.size(dim)`."""
+    axis_value = call.get(0, "dim")
+    shape = call.path.facts(call.tensor).shape
+    call.tensor.prove()
+    if axis_value is None:
+        return ShapeOf(call.tensor) if shape is None else shape_value(shape)
+    return size_at(call.tensor, shape, as_int(axis_value))
+
+
+def size_at(tensor: TensorValue, shape: tuple[sizes.SizeLike, ...] | None, axis: int | None) -> Value:
+    """One size; of a tensor of unknown rank a symbol that is kept for when the rank is known."""
+    if axis is None:
+        return SizeValue(sizes.Size.fresh("size"))
+    if shape is None:
+        return SizeValue(tensor.known_sizes.setdefault(axis, sizes.Size.fresh(f"size{axis}")))
+    return number(shape[axis]) if -len(shape) <= axis < len(shape) else Unknown("size")
+
+
+@method("dim", "ndimension")
+def dim(call: Call) -> Value:
+    """`x.dim()`."""
+    call.tensor.prove()
+    return rank_value(call.path, call.tensor)
+
+
+@method("numel", "nelement")
+def numel(call: Call) -> Value:
+    """`x.numel()`."""
+    shape = call.path.facts(call.tensor).shape
+    call.tensor.prove()
+    return Number("integer") if shape is None else number(sizes.product(shape))
+
+
+@method("__len__")
+def length(call: Call) -> Value:
+    """`len(x)`."""
+    return size_at(call.tensor, call.path.facts(call.tensor).shape, 0)
+
+
+@method("stride")
+def stride(call: Call) -> Value:
+    """`x.stride()`, `x.stride(dim)`."""
+    path, tensor = call.path, call.tensor
+    tensor.prove()
+    axis = call.get(0, "dim")
+    arguments: dict[str, object] = {} if axis is None else {"dim": as_int(axis)}
+    if path.assertion is not None:
+        testing.record(path, "stride", [tensor], arguments)
+    strides = path.facts(tensor).strides
+    receiver = operand(path, tensor, call.args.nodes.get("receiver"))
+    emit(path, "stride", call.form, call.node, {"input": receiver, **arguments}, (receiver,))
+    if strides is None:
+        return Unknown("stride")
+    if axis is None:
+        return shape_value(strides)
+    at = as_int(axis)
+    return number(strides[at]) if at is not None and -len(strides) <= at < len(strides) else Unknown("stride")
+
+
+@method("is_contiguous")
+def is_contiguous(call: Call) -> Value:
+    """`x.is_contiguous(memory_format=...)`: an unknown answer, once assumed to be yes, makes x row-major."""
+    path, tensor = call.path, call.tensor
+    value = call.get(0, "memory_format")
+    memory_format = "contiguous_format" if value is None else value.name if isinstance(value, MemoryFormat) else None
+    asked = memory_format or UnknownArgument.UNKNOWN
+    if path.assertion is not None:
+        testing.record(path, "is_contiguous", [tensor], {"memory_format": asked})
+    receiver = operand(path, tensor, call.args.nodes.get("receiver"))
+    sites = {name: each for name, each in call.args.nodes.items() if isinstance(name, str)}
+    emit(path, "is_contiguous", call.form, call.node, {"input": receiver, "memory_format": asked}, (receiver,), sites=sites, waits_for=tensor)
+    if memory_format is None:
+        return Condition(("is_contiguous", tensor.identity, None if value is None else value.identity))
+    judgement = questions.is_contiguous(path.facts(tensor), memory_format)
+    if judgement.answer is not Answer.UNKNOWN:
+        return TRUE if judgement.answer is Answer.YES else FALSE
+
+    def assume(outcome: bool) -> None:
+        facts = tensor.facts
+        if outcome and memory_format == "contiguous_format" and facts.shape is not None and facts.strides is None:
+            tensor.facts = facts.but(strides=strides_in_order(facts.shape, range(len(facts.shape))))
+
+    return Condition(("is_contiguous", tensor.identity, memory_format), assume)
+
+
+@method("dim_order")
+def dim_order(call: Call) -> Value:
+    """`x.dim_order()`."""
+    if call.path.assertion is not None:
+        testing.record(call.path, "dim_order", [call.tensor], {})
+    return Unknown("dim_order")
+
+
+@method("item", "tolist")
+def item(call: Call) -> Value:
+    """`x.item()`: a Python number of x's kind."""
+    kind = call.path.facts(call.tensor).kind
+    call.tensor.prove()
+    return Unknown("item") if call.name == "tolist" or kind is None else Number(kind)
+
+
+@method("data_ptr", "untyped_storage", "storage", "typed_storage")
+def raw(call: Call) -> Value:
+    """Raw memory."""
+    receiver = operand(call.path, call.tensor, call.args.nodes.get("receiver"))
+    emit(call.path, call.name, call.form, call.node, {"input": receiver}, (receiver,), waits_for=call.tensor)
+    value = Instance(None, f"torch.{call.name}")
+    value.attributes["tensor"] = call.tensor
+    return value
+
+
+@method("storage_offset", "element_size", "get_device", "is_complex", "is_floating_point", "is_shared", "is_pinned", "backward", "register_hook")
+def other(call: Call) -> Value:
+    """Answers that no rule follows."""
+    call.tensor.prove()
+    kind = call.path.facts(call.tensor).kind
+    if call.name in ("is_floating_point", "is_complex") and kind is not None:
+        return TRUE if kind == ("float" if call.name == "is_floating_point" else "complex") else FALSE
+    return Unknown(call.name)
+
+
+@function("torch.is_tensor")
+def is_tensor(call: Call) -> Value:
+    """`torch.is_tensor(x)`."""
+    from stridelint.linter.inference.torch_api.python_api import is_instance
+
+    value = call.get(0, "obj")
+    return Unknown() if value is None else is_instance(call.path, value, ["torch.Tensor"])
+
+
+@function("torch.numel")
+def torch_numel(call: Call) -> Value:
+    """`torch.numel(x)`."""
+    value = call.get(0, "input")
+    shape = call.path.facts(value).shape if isinstance(value, TensorValue) else None
+    return Number("integer") if shape is None else number(sizes.product(shape))
+
+
+@function("torch.is_grad_enabled")
+def is_grad_enabled(call: Call) -> Value:
+    """The grad mode."""
+    return Unknown() if call.path.grad_mode is None else Constant(call.path.grad_mode)
+
+

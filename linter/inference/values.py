@@ -1,0 +1,379 @@
+"""What an expression can evaluate to.
+
+Values are mutable objects with identity, as in Python: when a condition or a call teaches something about a tensor, its
+facts are refined in place and every name that refers to it knows. A path of execution owns all its values.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from stridelint.rules.contract import sizes
+from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from stridelint.linter.inference.scopes import Scope
+
+_identities = itertools.count(1)
+
+
+class Value:
+    """Base of all values. `identity` tells apart values that are not known."""
+
+    def __init__(self) -> None:
+        self.identity = next(_identities)
+
+
+class Unknown(Value):
+    """Anything. `tensor` is the tensor it would be if it is one: methods that tensors have are followed on it."""
+
+    def __init__(self, why: str = "") -> None:
+        super().__init__()
+        self.why = why
+        self.tensor: TensorValue | None = None
+        self.attributes: dict[str, Value] = {}
+        self.none: bool | None = None
+
+
+class Constant(Value):
+    """A Python number, string, bytes, bool, None or Ellipsis."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+class SizeValue(Value):
+    """A Python integer that is a symbolic size."""
+
+    def __init__(self, size: sizes.Size) -> None:
+        super().__init__()
+        self.size = size
+
+
+class Number(Value):
+    """A Python number of a known kind ("bool", "integer", "float", "complex") but unknown value."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+
+
+class Condition(Value):
+    """A truth value that is not known. `assume` refines what it is about once a path decides it."""
+
+    def __init__(self, key: object, assume: Callable[[bool], None] | None = None, negated: bool = False) -> None:
+        super().__init__()
+        self.key = key
+        self.assume = assume
+        self.negated = negated
+
+
+class Dtype(Value):
+    """A torch.dtype, by torch's name ("float32")."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class MemoryFormat(Value):
+    """A torch.memory_format, by torch's name ("channels_last")."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class Device(Value):
+    """A torch.device ("cpu", "cuda:1")."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+Step: TypeAlias = "tuple[str, cst.CSTNode]"
+
+
+class TensorValue(Value):
+    """A tensor.
+
+    proven: it is a tensor for certain, not just used like one.
+    story: (what happened, node) pairs, oldest first.
+    known_sizes: sizes by axis (may be negative) asked for before the rank was known.
+    """
+
+    def __init__(self, facts: TensorFacts = TensorFacts(), story: tuple[Step, ...] = (), proven: bool = True) -> None:
+        super().__init__()
+        self.facts = facts
+        self.story = story
+        self.proven = proven
+        self.known_sizes: dict[int, sizes.Size] = {}
+        self.gradient: TensorValue | None = None
+        self.is_parameter = False
+        self.is_buffer = False
+        self.base: TensorValue | None = None
+        self.name: str | None = None
+        self.source: str = ""
+        self.pending: list[Callable[[], None]] = []
+
+    def prove(self) -> None:
+        """Something happened that only tensors allow: events that waited for it are released."""
+        if not self.proven:
+            self.proven = True
+            waiting, self.pending = self.pending, []
+            for release in waiting:
+                release()
+
+    def refine_rank(self, rank: int) -> None:
+        """Its rank turns out to be `rank`: sizes asked for earlier keep their symbols."""
+        if self.facts.shape is None:
+            shape = tuple(
+                self.known_sizes.get(axis) or self.known_sizes.get(axis - rank) or sizes.Size.fresh(f"size{axis}") for axis in range(rank)
+            )
+            self.facts = self.facts.but(shape=shape)
+
+
+class ArrayValue(Value):
+    """A numpy array; `facts` as of the tensor that shares its memory."""
+
+    def __init__(self, facts: TensorFacts = TensorFacts(), story: tuple[Step, ...] = ()) -> None:
+        super().__init__()
+        self.facts = facts
+        self.story = story
+
+
+class Sequence(Value):
+    """A tuple or list. `items` None: unknown length, every element like `element` (made anew for each).
+
+    fields: names of the items of a named tuple, such as torch's (values, indices).
+    """
+
+    def __init__(self, items: list[Value] | None, kind: str = "tuple", element: Callable[[], Value] | None = None) -> None:
+        super().__init__()
+        self.items = items
+        self.kind = kind
+        self.element = element
+        self.fields: tuple[str, ...] = ()
+
+    def fresh_element(self) -> Value:
+        """An element about which only the kind is known."""
+        return self.element() if self.element is not None else Unknown()
+
+
+class ShapeOf(Value):
+    """The shape of a tensor whose rank is not known."""
+
+    def __init__(self, tensor: TensorValue) -> None:
+        super().__init__()
+        self.tensor = tensor
+
+
+class Mapping(Value):
+    """A dict. `open`: it may hold other keys too. `element` makes the value of an unknown key."""
+
+    def __init__(self, entries: dict[Any, Value] | None = None, open: bool = False) -> None:
+        super().__init__()
+        self.entries = entries if entries is not None else {}
+        self.open = open
+
+
+class Slice(Value):
+    """`start:stop:step`."""
+
+    def __init__(self, start: Value | None, stop: Value | None, step: Value | None) -> None:
+        super().__init__()
+        self.start, self.stop, self.step = start, stop, step
+
+
+class External(Value):
+    """Something from another module, by its dotted name ("torch.nn.functional.relu")."""
+
+    def __init__(self, dotted: str) -> None:
+        super().__init__()
+        self.dotted = dotted
+
+
+class Function(Value):
+    """A function or lambda of the file, with the scope it closes over."""
+
+    def __init__(self, node: cst.FunctionDef | cst.Lambda, scope: Scope, owner: Class | None = None) -> None:
+        super().__init__()
+        self.node = node
+        self.scope = scope
+        self.owner = owner
+        self.decorated = False
+        self.grad_mode: GradMode | None = None
+
+
+class Partial(Value):
+    """functools.partial."""
+
+    def __init__(self, target: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
+        super().__init__()
+        self.target, self.args, self.kwargs = target, args, kwargs
+
+
+class Class(Value):
+    """A class of the file."""
+
+    def __init__(self, node: cst.ClassDef, scope: Scope, bases: list[Value]) -> None:
+        super().__init__()
+        self.node = node
+        self.scope = scope
+        self.bases = bases
+        self.attributes: dict[str, Value] = {}
+
+    @property
+    def name(self) -> str:
+        """As written."""
+        return self.node.name.value
+
+    def linearized(self) -> list[Class]:
+        """The class and its bases in this file, depth first."""
+        found: list[Class] = [self]
+        for base in self.bases:
+            if isinstance(base, Class):
+                found += [each for each in base.linearized() if each not in found]
+        return found
+
+    def externals(self) -> set[str]:
+        """Dotted names of the bases that are not in this file."""
+        return {base.dotted for cls in self.linearized() for base in cls.bases if isinstance(base, External)}
+
+    def has_unknown_base(self) -> bool:
+        """A base that could not be resolved."""
+        return any(not isinstance(base, (Class, External)) for cls in self.linearized() for base in cls.bases)
+
+    @property
+    def is_module(self) -> bool:
+        """A subclass of torch.nn.Module."""
+        return any(name.startswith("torch.nn.") for name in self.externals())
+
+
+class Instance(Value):
+    """An object: of a class of the file, or (`cls` None) of an external class such as a torch.nn layer."""
+
+    def __init__(self, cls: Class | None, external: str = "") -> None:
+        super().__init__()
+        self.cls = cls
+        self.external = external
+        self.attributes: dict[str, Value] = {}
+        self.config: dict[str, Value] = {}
+        self.complete = True
+        self.hazy: set[str] = set()
+
+    @property
+    def is_module(self) -> bool:
+        """A torch.nn.Module."""
+        return self.cls.is_module if self.cls is not None else self.external.startswith("torch.nn.")
+
+
+class BoundMethod(Value):
+    """`receiver.name`, to be called.
+
+    function: the user's function it is, if any. beyond: for `super().name`, the external base class it belongs to.
+    """
+
+    def __init__(self, receiver: Value, name: str, function: Function | None = None, cls: Class | None = None) -> None:
+        super().__init__()
+        self.receiver = receiver
+        self.name = name
+        self.function = function
+        self.cls = cls
+        self.beyond = ""
+
+
+class Super(Value):
+    """`super()`: attribute look-up goes on after `cls`."""
+
+    def __init__(self, instance: Value, cls: Class) -> None:
+        super().__init__()
+        self.instance = instance
+        self.cls = cls
+
+
+class GradMode(Value):
+    """A context manager or decorator that sets the grad mode (None: unknown); inference mode counts as off."""
+
+    def __init__(self, enabled: bool | None, previous: bool | None = None) -> None:
+        super().__init__()
+        self.enabled = enabled
+        self.previous = previous
+
+
+NONE = Constant(None)
+TRUE = Constant(True)
+FALSE = Constant(False)
+
+
+def number(value: Dim) -> Value:
+    """A size as a Python integer."""
+    return Constant(value) if isinstance(value, int) else SizeValue(value)
+
+
+def as_dim(value: Value | None) -> Dim | None:
+    """A Python integer as a size, symbolic or not."""
+    if isinstance(value, SizeValue):
+        return value.size
+    if isinstance(value, Constant) and isinstance(value.value, int):
+        return int(value.value)
+    return None
+
+
+def as_int(value: Value | None) -> int | None:
+    """A known Python integer."""
+    dim = as_dim(value)
+    return dim if isinstance(dim, int) else None
+
+
+def as_dims(value: Value | None) -> Dims | None:
+    """A tuple, list or torch.Size of integers."""
+    if isinstance(value, Sequence) and value.items is not None:
+        dims = [as_dim(item) for item in value.items]
+        return None if any(dim is None for dim in dims) else tuple(dim for dim in dims if dim is not None)
+    return None
+
+
+def shape_value(dims: Dims) -> Sequence:
+    """A torch.Size."""
+    return Sequence([number(dim) for dim in dims])
+
+
+def is_none(value: Value | None) -> bool:
+    """The constant None, or absent."""
+    return value is None or (isinstance(value, Constant) and value.value is None)
+
+
+@dataclass
+class Arguments:
+    """The evaluated arguments of a call, with the nodes they were written as."""
+
+    positional: list[Value] = field(default_factory=list)
+    keywords: dict[str, Value] = field(default_factory=dict)
+    nodes: dict[int | str, cst.CSTNode] = field(default_factory=dict)
+    unknown_star: bool = False
+
+    def get(self, index: int, *names: str) -> Value | None:
+        """By position or keyword; None if not given."""
+        if 0 <= index < len(self.positional):
+            return self.positional[index]
+        return next((self.keywords[name] for name in names if name in self.keywords), None)
+
+    def rest(self, start: int) -> Arguments:
+        """The arguments from position `start` on."""
+        nodes = {(key - start if isinstance(key, int) else key): node for key, node in self.nodes.items() if not isinstance(key, int) or key >= start}
+        return Arguments(self.positional[start:], self.keywords, nodes, self.unknown_star)
+
+    def with_first(self, value: Value, node: cst.CSTNode | None = None) -> Arguments:
+        """The same with one more in front (a method's receiver)."""
+        nodes: dict[int | str, cst.CSTNode] = {(key + 1 if isinstance(key, int) else key): each for key, each in self.nodes.items()}
+        if node is not None:
+            nodes[0] = node
+        return Arguments([value, *self.positional], self.keywords, nodes, self.unknown_star)
