@@ -1,31 +1,33 @@
 """Questions about tensors whose sizes are partly unknown, answered on instances of them.
 
 The engine's functions are exact on numbers. Where sizes are symbols, the same function is asked on several instances:
-every unknown size becomes a small distinct number >= 2 (rich in divisors, so that `c // groups` stays exact). An answer
-that all instances agree on holds except for sizes of 0 or 1, which is what `Confidence.LIKELY` means. Each instance is
+every unknown size becomes a small number >= 2 (distinct, and rich in divisors, so that `c // groups` stays exact). An
+answer that all instances agree on holds except for sizes of 0 or 1, which is what `Confidence.LIKELY` means. Numbers that
+stand next to the symbols get instances of their own, since an axis may turn out to have just that size. Each instance is
 also a witness: the probe can build it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import Dims, TensorFacts
 
-Result = TypeVar("Result")
-
 # Each row assigns the k-th unknown; distinct, so that no two axes agree by chance.
-_INSTANCES = (
-    (6, 12, 4, 8, 10, 14, 16, 18, 20, 22),
-    (12, 24, 8, 36, 16, 20, 28, 32, 40, 44),
-    (2, 3, 5, 7, 11, 13, 17, 19, 23, 29),
-    (4, 16, 8, 32, 64, 2, 128, 256, 512, 1024),
-    (3, 6, 9, 15, 21, 27, 33, 39, 45, 51),
+_ROWS = (
+    (6, 12, 4, 8, 10, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34),
+    (12, 24, 8, 36, 16, 20, 28, 32, 40, 44, 48, 52, 56, 60, 64, 68),
+    (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53),
+    (4, 16, 8, 32, 64, 2, 128, 256, 512, 1024, 6, 10, 12, 14, 18, 20),
+    (3, 6, 9, 15, 21, 27, 33, 39, 45, 51, 57, 63, 69, 75, 81, 87),
 )
+_MOST_SPECIAL = 160
+_LARGEST_SCALE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,49 +39,107 @@ class Judgement:
     witness: tuple[TensorFacts, ...] = ()
 
 
+UNKNOWN = Judgement(Answer.UNKNOWN, Confidence.POSSIBLE)
+
+Numbers = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Instance:
+    values: Mapping[sizes.Atom, int]
+    tensors: tuple[TensorFacts, ...]
+    extra: Numbers
+
+
 def is_concrete(facts: TensorFacts) -> bool:
     """Shape and strides are all numbers."""
     return facts.concrete_shape is not None and facts.concrete_strides is not None
 
 
-def instances(tensors: Sequence[TensorFacts], *extra: Dims, broadcast: bool = False) -> list[tuple[tuple[TensorFacts, ...], tuple[tuple[int, ...], ...]]]:
-    """The tensors (and extra size tuples) with every unknown size replaced by a number, in up to five ways.
+def instances(
+    tensors: Sequence[TensorFacts], *extra: Dims, broadcast: bool = False
+) -> list[tuple[tuple[TensorFacts, ...], Numbers]]:
+    """The tensors (and extra size tuples) with every unknown size replaced by a number, in several ways.
 
     Args:
         tensors: operands of one operator; shapes and strides must be known up to symbols.
         extra: further tuples of sizes, such as the shape asked of `view`.
         broadcast: the operands are broadcast together: a lone unknown size opposite a number > 1 takes that number.
     """
+    return [(one.tensors, one.extra) for one in _instances(tensors, extra, broadcast)]
+
+
+def _instances(tensors: Sequence[TensorFacts], extra: Sequence[Dims], broadcast: bool) -> list[_Instance]:
     bound = _unify(tensors) if broadcast else {}
-    dims = [tuple(_substituted(dim, bound) for dim in group) for group in _groups(tensors, extra)]
+    shapes, strides, asked = (
+        [tuple(_substituted(dim, bound) for dim in group) for group in groups if group is not None]
+        for groups in ([tensor.shape for tensor in tensors], [tensor.strides for tensor in tensors], extra)
+    )
+    groups = [*shapes, *strides, *asked]
     names: list[sizes.Atom] = []
-    for group in dims:
-        for dim in group:
-            names += [atom for atom in sorted(sizes.leaves(dim), key=hash) if atom not in names]
+    for dim in itertools.chain.from_iterable(groups):
+        names += [atom for atom in sorted(sizes.leaves(dim), key=lambda atom: atom.identity) if atom not in names]
     found = []
-    for row in _INSTANCES if names else _INSTANCES[:1]:
-        values = dict(zip(names, row))
+    for values in _assignments(names, groups, _special_numbers(shapes, strides, asked) if names else []):
         try:
-            numbers = [tuple(sizes.evaluate(dim, values) for dim in group) for group in dims]
-        except (ValueError, KeyError):
+            numbers = [tuple(sizes.evaluate(dim, values) for dim in group) for group in groups]
+        except ValueError:
             continue
-        if any(number < 0 for group in numbers for number in group):
-            if not any(isinstance(n, int) and n < 0 for group in extra for n in group):
-                continue
-        pairs = iter(numbers)
-        filled = tuple(
-            tensor.but(shape=next(pairs) if tensor.shape is not None else None, strides=next(pairs) if tensor.strides is not None else None)
-            for tensor in tensors
-        )
-        found.append((filled, tuple(pairs)))
+        if not _is_typical(groups, numbers):
+            continue
+        rest = iter(numbers)
+        filled = [tensor if tensor.shape is None else tensor.but(shape=next(rest)) for tensor in tensors]
+        filled = [tensor if tensor.strides is None else tensor.but(strides=next(rest)) for tensor in filled]
+        everything = dict(values)
+        for atom, size in bound.items():
+            everything[atom] = sizes.evaluate(size, values)
+        found.append(_Instance(everything, tuple(filled), tuple(rest)))
     return found
 
 
-def _groups(tensors: Sequence[TensorFacts], extra: Sequence[Dims]) -> list[Dims]:
-    groups: list[Dims] = []
-    for tensor in tensors:
-        groups += [dims for dims in (tensor.shape, tensor.strides) if dims is not None]
-    return groups + list(extra)
+def _is_typical(groups: Sequence[Dims], numbers: Sequence[tuple[int, ...]]) -> bool:
+    """No unknown size has become less than 2, which `LIKELY` leaves out (negative sizes are not sizes at all)."""
+    pairs = zip(itertools.chain.from_iterable(groups), itertools.chain.from_iterable(numbers))
+    return all(isinstance(dim, int) or number >= 2 for dim, number in pairs)
+
+
+def _assignments(
+    names: Sequence[sizes.Atom], groups: Sequence[Dims], special: Sequence[int]
+) -> Iterator[dict[sizes.Atom, int]]:
+    """Values of the unknowns: typical rows, rows large enough for every quotient, and rows of special numbers."""
+    if not names:
+        yield {}
+        return
+    if len(names) > len(_ROWS[0]):
+        return
+    for row in _ROWS:
+        yield dict(zip(names, row))
+    scale = 1
+    for divisor in sorted(frozenset().union(*(sizes.divisors(dim) for group in groups for dim in group))):
+        scale = math.lcm(scale, abs(divisor) or 1)
+    if 1 < scale <= _LARGEST_SCALE:
+        for row in _ROWS:
+            yield {name: scale * number for name, number in zip(names, row)}
+    if special:
+        choices = [(row, *special) for row in _ROWS[2][: len(names)]]
+        if math.prod(map(len, choices)) <= _MOST_SPECIAL:
+            yield from (dict(zip(names, combination)) for combination in itertools.product(*choices))
+        else:
+            for number, row in itertools.product(special, _ROWS[:2]):
+                for index, name in enumerate(names):
+                    yield {**dict(zip(names, row)), name: number}
+                    if index == 0:
+                        yield {**dict(zip(names, row)), **dict.fromkeys(names, number)}
+
+
+def _special_numbers(shapes: Sequence[Dims], strides: Sequence[Dims], extra: Sequence[Dims]) -> list[int]:
+    """Sizes that would make axes fit together: known sizes, quotients of known strides, and what makes `extra` fit."""
+    found = {dim for group in (*shapes, *extra) for dim in group if isinstance(dim, int)}
+    steps = {dim for group in strides for dim in group if isinstance(dim, int) and dim > 0}
+    if extra:
+        steps |= found | {math.prod(dim for dim in group if isinstance(dim, int)) for group in (*shapes, *extra)}
+    found |= {larger // smaller for larger in steps for smaller in steps if smaller > 0 and larger % smaller == 0}
+    return sorted(number for number in found if number >= 2)[:24]
 
 
 def _substituted(dim: sizes.SizeLike, bound: dict[sizes.Atom, sizes.SizeLike]) -> sizes.SizeLike:
@@ -94,19 +154,22 @@ def _unify(tensors: Sequence[TensorFacts]) -> dict[sizes.Atom, sizes.SizeLike]:
     for axis in range(1, max((len(shape) for shape in shapes), default=0) + 1):
         column = [_substituted(shape[-axis], bound) for shape in shapes if len(shape) >= axis]
         numbers = [dim for dim in column if isinstance(dim, int) and dim > 1]
-        symbols = [dim.symbol for dim in column if isinstance(dim, sizes.Size) and dim.symbol is not None]
-        target: sizes.SizeLike | None = numbers[0] if numbers else None
+        unknown = [dim for dim in column if isinstance(dim, sizes.Size)]
+        compound = [dim for dim in unknown if dim.symbol is None]
+        symbols = [dim.symbol for dim in unknown if dim.symbol is not None]
+        target: sizes.SizeLike | None = numbers[0] if numbers else compound[0] if compound else None
         if target is None and len(symbols) > 1:
             target = sizes.Size({(symbols[0],): 1})
         for symbol in symbols:
-            if target is not None and target != sizes.Size({(symbol,): 1}):
-                bound = {atom: _substituted(size, {symbol: target}) for atom, size in bound.items()}
-                bound[symbol] = target
+            if target is None or symbol in sizes.leaves(target):
+                continue
+            bound = {atom: _substituted(size, {symbol: target}) for atom, size in bound.items()}
+            bound[symbol] = target
     return bound
 
 
 def judge(
-    question: Callable[[tuple[TensorFacts, ...], tuple[tuple[int, ...], ...]], bool | None],
+    question: Callable[[tuple[TensorFacts, ...], Numbers], bool | None],
     tensors: Sequence[TensorFacts],
     *extra: Dims,
     broadcast: bool = False,
@@ -116,21 +179,20 @@ def judge(
     `question(tensors, extra)` gets concrete facts; it returns None where an instance is not a legal call (it is then
     ignored). Tensors without known shape and strides: UNKNOWN.
     """
-    unknown = Judgement(Answer.UNKNOWN, Confidence.POSSIBLE)
     if any(tensor.shape is None or tensor.strides is None for tensor in tensors):
-        return unknown
+        return UNKNOWN
     certain = all(is_concrete(tensor) for tensor in tensors) and all(isinstance(dim, int) for group in extra for dim in group)
-    answers = []
+    answers: set[bool] = set()
     witness: tuple[TensorFacts, ...] = ()
-    for filled, numbers in instances(tensors, *extra, broadcast=broadcast):
-        answer = question(filled, numbers)
+    for one in _instances(tensors, extra, broadcast):
+        answer = question(one.tensors, one.extra)
         if answer is None:
             continue
-        answers.append(answer)
-        witness = witness or filled
-    if not answers or len(set(answers)) > 1:
-        return unknown
-    return Judgement(Answer.of(answers[0]), Confidence.CERTAIN if certain else Confidence.LIKELY, witness)
+        answers.add(answer)
+        witness = witness or one.tensors
+    if len(answers) != 1:
+        return UNKNOWN
+    return Judgement(Answer.of(answers.pop()), Confidence.CERTAIN if certain else Confidence.LIKELY, witness)
 
 
 def strides_in_order(shape: Dims, order: Sequence[int]) -> Dims:
@@ -144,7 +206,7 @@ def strides_in_order(shape: Dims, order: Sequence[int]) -> Dims:
 
 
 def lift_strides(
-    compute: Callable[[tuple[TensorFacts, ...], tuple[tuple[int, ...], ...]], tuple[int, ...] | None],
+    compute: Callable[[tuple[TensorFacts, ...], Numbers], tuple[int, ...] | None],
     shape: Dims,
     tensors: Sequence[TensorFacts],
     *extra: Dims,
@@ -153,20 +215,40 @@ def lift_strides(
     """Strides of a result of `shape`, computed exactly on numbers and carried over to symbolic sizes.
 
     `compute(tensors, extra)` returns the result's strides for concrete facts, or None where the call is not legal.
-    Symbolic results are known where all instances are dense in one and the same order of axes; else None.
+    A symbolic stride is known where one formula (a product of sizes, or a stride of an operand) fits all instances.
     """
     if any(tensor.shape is None or tensor.strides is None for tensor in tensors):
         return None
-    symbolic = not all(is_concrete(tensor) for tensor in tensors) or any(not isinstance(d, int) for d in shape)
-    order: tuple[int, ...] | None = None
-    for filled, numbers in instances(tensors, shape, *extra, broadcast=broadcast):
-        strides = compute(filled, numbers[1:])
-        if strides is None or len(strides) != len(shape):
-            continue
-        if not symbolic:
-            return strides
-        this = tuple(sorted(range(len(shape)), key=lambda axis: (-strides[axis], axis)))  # noqa: B023
-        if strides_in_order(numbers[0], this) != strides or (order is not None and order != this):
+    measured: list[tuple[_Instance, tuple[int, ...]]] = []
+    for one in _instances(tensors, (shape, *extra), broadcast):
+        strides = compute(one.tensors, one.extra[1:])
+        if strides is not None and len(strides) == len(shape):
+            measured.append((one, strides))
+    if not measured:
+        return None
+    if all(is_concrete(tensor) for tensor in tensors) and not any(map(sizes.leaves, shape)):
+        return measured[0][1]
+    lifted: list[sizes.SizeLike] = []
+    for axis in range(len(shape)):
+        formula = next((c for c in _formulas(axis, shape, tensors) if _fits(c, axis, measured)), None)
+        if formula is None:
             return None
-        order = this
-    return None if order is None else strides_in_order(shape, order)
+        lifted.append(formula)
+    return tuple(lifted)
+
+
+def _fits(formula: sizes.SizeLike, axis: int, measured: Sequence[tuple[_Instance, tuple[int, ...]]]) -> bool:
+    return all(sizes.evaluate(formula, one.values) == strides[axis] for one, strides in measured)
+
+
+def _formulas(axis: int, shape: Dims, tensors: Sequence[TensorFacts]) -> Iterator[sizes.SizeLike]:
+    """What the stride of an axis may be: 1, 0, a product of other axes' sizes, or a stride that an operand has."""
+    yield 1
+    yield 0
+    own = [tensor.strides[axis] for tensor in tensors if tensor.strides is not None and len(tensor.strides) == len(shape)]
+    yield from own
+    others = [dim for place, dim in enumerate(shape) if place != axis and dim != 1]
+    for count in range(1, len(others) + 1):
+        yield from (sizes.product(chosen) for chosen in itertools.combinations(others, count))
+    for tensor in tensors:
+        yield from (stride for stride in tensor.strides or () if not isinstance(stride, int))

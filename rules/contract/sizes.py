@@ -16,7 +16,7 @@ Monomial: TypeAlias = tuple["Atom", ...]
 
 
 class Atom:
-    """One unknown quantity: a named size, or a quotient / remainder of sizes that does not simplify.
+    """One unknown quantity: a named size, or a quotient, remainder or minimum of sizes that does not simplify.
 
     `identity` tells atoms apart and orders them; two quotients of equal sizes are one atom.
     """
@@ -44,6 +44,8 @@ class Atom:
         if not self.operator:
             return values[self]
         left, right = evaluate(self.left, values), evaluate(self.right, values)
+        if self.operator == "min":
+            return min(left, right)
         if right == 0:
             raise ValueError("a size is divided by zero")
         return left // right if self.operator == "//" else left % right
@@ -182,9 +184,18 @@ def modulo(left: SizeLike, right: SizeLike) -> SizeLike | None:
     return Size({(Atom(f"{_paren(left)}%{_paren(right)}", "%", left, right),): 1})
 
 
+def minimum(left: SizeLike, right: SizeLike) -> SizeLike:
+    """The smaller one: what a slice to a bound keeps of an axis."""
+    if isinstance(left, int) and isinstance(right, int):
+        return min(left, right)
+    if left == right:
+        return left
+    return Size({(Atom(f"min({left!r}, {right!r})", "min", left, right),): 1})
+
+
 def _paren(size: SizeLike | str) -> str:
     text = size if isinstance(size, str) else repr(size)
-    return f"({text})" if any(sign in text for sign in " */%") else text
+    return f"({text})" if any(sign in text for sign in " */%") and not text.startswith("min(") else text
 
 
 def product(sizes: Iterable[SizeLike]) -> SizeLike:
@@ -204,7 +215,7 @@ def divisors(size: SizeLike) -> frozenset[int]:
         for atom in atoms:
             if atom.operator:
                 found |= divisors(atom.left) | divisors(atom.right)
-                found |= frozenset([atom.right]) if isinstance(atom.right, int) else frozenset()
+                found |= frozenset([atom.right]) if isinstance(atom.right, int) and atom.operator != "min" else frozenset()
     return found
 
 
@@ -248,7 +259,7 @@ def substitute(size: SizeLike, values: Mapping[Atom, SizeLike]) -> SizeLike | No
     return total
 
 
-_DIVISIONS: dict[str, Callable[[SizeLike, SizeLike], SizeLike | None]] = {"//": floor_divide, "%": modulo}
+_OPERATORS: dict[str, Callable[[SizeLike, SizeLike], SizeLike | None]] = {"//": floor_divide, "%": modulo, "min": minimum}
 
 
 def _replaced(atom: Atom, values: Mapping[Atom, SizeLike]) -> SizeLike | None:
@@ -257,4 +268,4 @@ def _replaced(atom: Atom, values: Mapping[Atom, SizeLike]) -> SizeLike | None:
     if not atom.operator:
         return Size({(atom,): 1})
     left, right = substitute(atom.left, values), substitute(atom.right, values)
-    return None if left is None or right is None else _DIVISIONS[atom.operator](left, right)
+    return None if left is None or right is None else _OPERATORS[atom.operator](left, right)
