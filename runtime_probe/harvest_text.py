@@ -1,0 +1,73 @@
+"""Error texts as templates: what varies from call to call becomes a field."""
+
+from __future__ import annotations
+
+import re
+
+import torch
+
+# How torch's messages spell dtypes: c10::ScalarType, caffe2::TypeMeta, and type strings.
+SCALAR_TYPES = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
+    "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+    "uint64": "UInt64",
+}
+TYPE_METAS = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "uint64": "long unsigned int",
+}
+
+# Texts that many operators share, by the key used in the table.
+COMMON = {
+    "cast": "RuntimeError: result type {Result} can't be cast to the desired output type {Out}",
+    "expected dtype": "RuntimeError: Expected out tensor to have dtype {result}, but got {out} instead",
+    "found dtype": "RuntimeError: Found dtype {Out} but expected {Result}",
+    "autograd": "RuntimeError: {op}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.",
+    "leaf": "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.",
+    "copy device": "RuntimeError: Attempting to copy from device {result_device} to device {out_device}, but cross-device copies are not allowed!",
+    "expected device": "RuntimeError: Expected out tensor to have device {result_device}, but got {out_device} instead",
+    "device type": "RuntimeError: device type {result_device} does not match device type of out parameter ({out_device})",
+    "memory shared": "RuntimeError: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor before performing the operation.",
+    "self overlap": "RuntimeError: unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.",
+    "invalid combination": "TypeError: {op}() received an invalid combination of arguments - got {types}, but expected one of:",
+    "not a tuple": "TypeError: {op}(): argument 'out' must be Tensor, not tuple",
+    "not a tensor": "TypeError: {op}(): argument 'out' must be tuple of Tensors, not Tensor",
+    "tuple length": "TypeError: expected tuple of {outputs} elements but got {given}",
+}
+_KEYS = {text: key for key, text in COMMON.items()}
+
+RESIZED = (
+    "An output with one or more elements was resized since it had shape [{out_shape}], which does not match the required "
+    "output shape [{result_shape}]."
+)
+
+
+def template(error: str, *, op: str = "", result: torch.dtype | None = None, out: torch.dtype | None = None) -> str:
+    """The error with dtypes, devices and the operator's own name replaced by fields; its key where it is a common one."""
+    text = error.split(" (Triggered internally")[0]
+    text = re.sub(r'at "[^"]*/([\w.]+)":\d+', r"at \1", text)
+    if text.startswith("TypeError") and "received an invalid combination" in text:
+        text = re.sub(r"got \(.*\), but expected.*$", "got {types}, but expected one of:", text)
+    text = re.sub(r"expected tuple of \d+ elements but got \d+", "expected tuple of {outputs} elements but got {given}", text)
+    last = op.rpartition(".")[2]
+    if op:
+        text = re.sub(rf": (aten::)?({re.escape(op)}|{re.escape(last)}|{re.escape(op.replace('.', '_'))})\(\)", r": \1{op}()", text)
+        text = text.replace(": aten::{op}()", ": {op}()")
+    text = re.sub(r"from device (cpu|meta) to device (cpu|meta)", "from device {result_device} to device {out_device}", text)
+    text = re.sub(r"to have device cpu, but got meta", "to have device {result_device}, but got {out_device}", text)
+    text = re.sub(r"device type cpu does not match device type of out parameter \(meta\)", "device type {result_device} does not match device type of out parameter ({out_device})", text)
+    if result is not None and out is not None:
+        text = _dtype_fields(text, str(result).removeprefix("torch."), str(out).removeprefix("torch."))
+    inner = re.match(r"^RuntimeError: (?:aten::)?(\w+)(\(\): functions with out=.*)$", text)
+    if inner and f"RuntimeError: {{op}}{inner[2]}" == COMMON["autograd"]:
+        return f"autograd|{inner[1]}"
+    return _KEYS.get(text, text)
+
+
+def _dtype_fields(text: str, result: str, out: str) -> str:
+    for table, (first, second) in ((TYPE_METAS, ("{result}", "{out}")), (SCALAR_TYPES, ("{Result}", "{Out}"))):
+        pairs = sorted([(table.get(result, "?"), first), (table.get(out, "?"), second)], key=lambda pair: -len(pair[0]))
+        for name, field in pairs:
+            text = re.sub(rf"(?<![\w<{{]){re.escape(name)}(?![\w>}}])", field, text)
+    return text
