@@ -1,0 +1,141 @@
+"""`stridelint check`: from the command line's words to files and settings, and from the report to text."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TextIO, TypeVar
+
+from stridelint.linter import config, run as runner, source
+from stridelint.linter.config import ConfigError, Settings
+from stridelint.linter.discover import discover, unique
+
+if TYPE_CHECKING:
+    import argparse
+
+    from stridelint.linter.findings import Report
+
+T = TypeVar("T")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check what the options say, write the report, and return the exit status."""
+    output: TextIO | None = None
+    if options.output:
+        # Before the work, so that a wrong path does not cost a long run.
+        try:
+            output = open(options.output, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+        except OSError as error:
+            raise ConfigError(f"cannot write {options.output}: {error.strerror}") from None
+    report, show_skipped = _checked(options)
+    if output is None:
+        _write(report, options, sys.stdout, show_skipped)
+    else:
+        with output:
+            _write(report, options, output, show_skipped)
+    return 1 if report.findings and not options.exit_zero else 0
+
+
+def _checked(options: argparse.Namespace) -> tuple[Report, bool]:
+    settings_of = _settings(options)
+    paths = options.paths or ["."]
+    if "-" in paths and len(paths) > 1:
+        raise ConfigError("'-' (standard input) does not go with other paths")
+    if options.stdin_filename and paths != ["-"]:
+        raise ConfigError("--stdin-filename needs '-' as the path")
+    jobs: dict[Settings, list[runner.Job]] = {}
+    excluded = 0
+    if paths == ["-"]:
+        settings = settings_of(options.stdin_filename or ".")
+        _validate(settings)
+        name = options.stdin_filename or "<stdin>"
+        try:
+            jobs[settings] = [(source.from_bytes(name, sys.stdin.buffer.read(), explicit=True), settings)]
+        except source.Unreadable as error:
+            from stridelint.linter.findings import Report, Skipped
+
+            return Report((), (Skipped(name, str(error)),), 0, 1, 0), True
+    else:
+        for path in paths:
+            if not os.path.exists(path):
+                raise ConfigError(f"no such file or folder: {path}")
+        targets = []
+        owner: dict[str, Settings] = {}
+        for path in paths:
+            settings = settings_of(path)
+            _validate(settings)
+            found = discover(path, settings)
+            excluded += found.excluded
+            targets += found.targets
+            owner.update((target.path, settings) for target in found.targets)
+        for target in unique(targets):
+            jobs.setdefault(owner[target.path], []).append((target, owner[target.path]))
+    processes = _option("--jobs", config.jobs, options.jobs) or max((s.jobs for s in jobs), default=0)
+    report = runner.check_all([job for batch in jobs.values() for job in batch], processes, excluded)
+    return report, not report.skipped or any(_shows_skipped(settings) for settings in jobs)
+
+
+def _settings(options: argparse.Namespace) -> Callable[[str], Settings]:
+    """How a path gets its settings: from configuration, with the options on top."""
+    changes: dict[str, object] = {}
+    for name in ("select", "ignore", "extend_select"):
+        given = getattr(options, name)
+        if given is not None:
+            changes[name] = tuple(code.strip() for part in given for code in part.split(",") if code.strip())
+    if options.select is not None:
+        # A selection on the command line starts afresh: what the file ignores may be just what is asked for.
+        changes = {"ignore": (), "extend_select": (), **changes}
+    if options.min_confidence is not None:
+        changes["min_confidence"] = _option("--min-confidence", config.confidence, options.min_confidence)
+    if options.force_exclude:
+        changes["force_exclude"] = True
+    if options.isolated:
+        isolated = Settings(root=os.getcwd())._replace(**changes)
+        return lambda path: isolated
+    if options.config is not None:
+        read = config.read(options.config)
+        assert read is not None
+        configured = read._replace(**changes)
+        return lambda path: configured
+    return lambda path: config.find(path)._replace(**changes)
+
+
+def _option(name: str, convert: Callable[[object], T], value: object) -> T | None:
+    if value is None:
+        return None
+    try:
+        return convert(value)
+    except ConfigError as error:
+        raise ConfigError(f"{name} {error}") from None
+
+
+def _validate(settings: Settings) -> None:
+    """Wrong codes are an error even if no file needs the rules."""
+    if settings.select or settings.ignore or settings.extend_select:
+        from stridelint.linter.selection import select
+
+        select(settings)
+
+
+def _shows_skipped(settings: Settings) -> bool:
+    from stridelint.linter.selection import select
+
+    return select(settings).shows_skipped
+
+
+def _write(report: Report, options: argparse.Namespace, stream: TextIO, show_skipped: bool) -> None:
+    if options.format == "json":
+        from stridelint.linter.reports import json
+
+        stream.write(json.render(report) + "\n")
+        return
+    from stridelint.linter.reports import text
+
+    for line in text.render(report, _colour(stream), options.statistics, show_skipped):
+        stream.write(line + "\n")
+
+
+def _colour(stream: TextIO) -> bool:
+    """Colour for a terminal, unless the user says no (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

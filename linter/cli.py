@@ -1,0 +1,186 @@
+"""The command `stridelint`. Imports little: most runs of a hook find no file with tensor code and must end at once."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from stridelint.linter import config
+
+_DESCRIPTION = """\
+Finds the places where a tensor's memory layout or an out= argument breaks PyTorch's contract.
+"""
+
+_EPILOG = """\
+examples:
+  stridelint check                          check the current folder
+  stridelint check src tests/test_conv.py   check folders and files
+  stridelint check --select TLC3 src        only the out= rules
+  stridelint check --min-confidence possible src
+                                            audit: also what only a caller decides, and advice
+  stridelint explain TLC101                 what a rule finds, why, and what to do
+
+exit status:
+  0  no findings        1  findings        2  wrong usage or internal error
+"""
+
+_CHECK_EPILOG = """\
+examples:
+  stridelint check .
+  stridelint check --format json --output findings.json src
+  stridelint check --select TLC1,TLC301 --ignore TLC103 src
+  git show :model.py | stridelint check --stdin-filename model.py -
+
+A finding is hidden by `# noqa` or `# noqa: TLC101` on its line, or on the first or last line of its statement.
+Settings are read from [tool.stridelint] in the nearest pyproject.toml; options given here win:
+  [tool.stridelint]
+  extend-exclude = ["third_party"]
+  ignore = ["TLC204"]
+
+A file that cannot be analysed is named with the reason (TLC901) and does not change the exit status.
+
+exit status:
+  0  no findings        1  findings        2  wrong usage or internal error
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors are one line; the usage is what --help is for."""
+
+    def error(self, message: str) -> NoReturn:
+        raise config.ConfigError(f"{message} (see {self.prog} --help)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # odd file names, and terminals without Unicode
+    try:
+        status = _dispatch(arguments)
+        sys.stdout.flush()
+        return status
+    except config.ConfigError as error:
+        print(f"stridelint: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader (`head`, a pager) has seen enough; without this Python complains when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print("stridelint: interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:
+        from stridelint.linter.engine import internal_error
+
+        print(f"stridelint: {internal_error(error)}", file=sys.stderr)
+        return 2
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if arguments[:1] == ["probe"]:
+        from stridelint.linter.commands import probe
+
+        return probe(arguments[1:])
+    parser = _parser()
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return 2
+    options = parser.parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = options.command
+    return command(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="stridelint",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def add(name: str, text: str, command: Callable[[argparse.Namespace], int], epilog: str = "") -> _Parser:
+        added = commands.add_parser(
+            name,
+            help=text,
+            description=text[0].upper() + text[1:] + ".",
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        added.set_defaults(command=command)
+        return added
+
+    _add_check(add("check", "check files and folders", _check, _CHECK_EPILOG))
+    rules = add("rules", "list all rules", _later("rules"))
+    rules.add_argument("--format", choices=("text", "json"), default="text")
+    explain = add("explain", "explain a rule", _later("explain"))
+    explain.add_argument("code", metavar="CODE", help="a code or a name: TLC101, argument-order-layout")
+    new_rule = add("new-rule", "start a rule: one file with documentation, examples and a check", _later("new_rule"))
+    new_rule.add_argument("code", metavar="CODE", help="TLC and three digits; the first chooses the folder")
+    new_rule.add_argument("name", metavar="NAME", help='kebab-case, reads as "allow NAME"')
+    docs = add("docs", "write docs/rules.md and docs/rules/ from the rules", _later("docs"))
+    docs.add_argument("--check", action="store_true", help="write nothing; exit 1 if they are out of date")
+    add("probe", "confirm the model against a real torch: verify, harvest (needs torch)", _later("rules"))
+    return parser
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", metavar="PATH", nargs="*", help="files, folders, or - for standard input (default: .)")
+    parser.add_argument("--stdin-filename", metavar="NAME", help="what to call standard input, also to find its settings")
+    choose = parser.add_argument_group("what to report")
+    for name, text in (
+        ("--select", "run these rules only: codes, prefixes, names, or ALL; commas between them"),
+        ("--ignore", "but not these; the longer prefix wins"),
+        ("--extend-select", "run these as well"),
+    ):
+        choose.add_argument(name, metavar="CODES", action="append", help=text)
+    choose.add_argument(
+        "--min-confidence",
+        metavar="LEVEL",
+        help="certain: all facts proven; likely (default): but for sizes almost surely > 1; possible: up to a caller",
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    output.add_argument("--output", metavar="FILE", help="write the report there")
+    output.add_argument("--statistics", action="store_true", help="count findings by rule (text)")
+    output.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
+    files = parser.add_argument_group("configuration and files")
+    which = files.add_mutually_exclusive_group()
+    which.add_argument("--config", metavar="FILE", help="read settings from this file")
+    which.add_argument("--isolated", action="store_true", help="read no configuration file")
+    files.add_argument("--force-exclude", action="store_true", help="exclude patterns hold for files named here, too")
+    files.add_argument("--jobs", metavar="N", help="processes: a number, or auto (default)")
+    files.add_argument("--no-cache", action="store_true", help="analyse every file anew (so far that is always done)")
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from stridelint import __version__
+
+        print(f"stridelint {__version__}")
+        parser.exit()
+
+
+def _check(options: argparse.Namespace) -> int:
+    from stridelint.linter import check_command
+
+    return check_command.run(options)
+
+
+def _later(name: str) -> Callable[[argparse.Namespace], int]:
+    """A command of the module `commands`, which is imported only to run one."""
+
+    def run(options: argparse.Namespace) -> int:
+        from stridelint.linter import commands
+
+        return int(getattr(commands, name)(options))
+
+    return run

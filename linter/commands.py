@@ -1,0 +1,184 @@
+"""The commands about rules: list, explain, start a new one, write their documentation; and the door to the probe."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stridelint.linter import documentation
+from stridelint.linter.config import ConfigError, suggestion
+from stridelint.rules.registry import FOLDERS, by_code
+from stridelint.rules.rule import Rule
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+
+def rules(options: argparse.Namespace) -> int:
+    """List all rules."""
+    known = by_code().values()
+    if options.format == "json":
+        import json
+
+        print(
+            json.dumps(
+                [
+                    {
+                        "code": rule.code,
+                        "name": rule.name,
+                        "severity": rule.severity.value,
+                        "quiet": documentation.is_quiet(rule),
+                        "summary": documentation.summary(rule),
+                    }
+                    for rule in known
+                ],
+                indent=2,
+            )
+        )
+        return 0
+    width = max(len(rule.name) for rule in known)
+    for rule in known:
+        quiet = " (audits)" if documentation.is_quiet(rule) else ""
+        print(f"{rule.code}  {rule.name:{width}}  {rule.severity.value + quiet:18} {documentation.summary(rule)}")
+    return 0
+
+
+def explain(options: argparse.Namespace) -> int:
+    """Print a rule's page."""
+    print(documentation.page(find(options.code)), end="")
+    return 0
+
+
+def find(written: str) -> type[Rule]:
+    """The rule of a code or a name."""
+    known = by_code()
+    names = {rule.name: rule for rule in known.values()}
+    rule = known.get(written.upper()) or names.get(written.lower())
+    if rule is None:
+        raise ConfigError(f"unknown rule '{written}'{suggestion(written, [*known, *names])}")
+    return rule
+
+
+def docs(options: argparse.Namespace) -> int:
+    """Write the pages of all rules, or only compare them."""
+    root = _checkout()
+    stale = documentation.write(root / "docs", check=options.check)
+    for path in stale:
+        print(f"{'out of date' if options.check else 'wrote'}: {path.relative_to(root)}")
+    return 1 if options.check and stale else 0
+
+
+_TEMPLATE = '''\
+"""{code}: {words}."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stridelint.rules.events import TensorEvent
+from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+
+
+class {class_name}(Rule):
+    """One sentence that says what the hazard is.
+
+    ## What it does
+    Which code is reported, and when it is not.
+
+    ## Why is this bad?
+    What torch does with it.
+
+    ## Example
+    ```python
+    bad
+    ```
+
+    ## Use instead
+    ```python
+    good
+    ```
+
+    ## Confirmed by
+    What the probe runs and compares.
+    """
+
+    code = "{code}"
+    name = "{name}"
+    severity = Severity.WARNING
+    words = ("word",)
+    ops = frozenset({{"operator"}})
+
+    VALID = (
+        """\\
+import torch
+""",
+    )
+    INVALID = (
+        Invalid(
+            """\\
+import torch
+""",
+            ((1, 1, "message"),),
+        ),
+    )
+
+    def check(self, event: TensorEvent) -> Iterator[Finding]:
+        """Judge one call."""
+        return iter(())
+'''
+
+
+def new_rule(options: argparse.Namespace) -> int:
+    """Write the file of a new rule."""
+    code, name = options.code.upper(), options.name
+    if not re.fullmatch(r"TLC[1-4]\d\d", code):
+        raise ConfigError(f"'{options.code}' is no code for a rule: TLC, a family from 1 to 4, two digits")
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name):
+        raise ConfigError(f"'{name}' is no name for a rule: words in lower case with '-' between them")
+    for rule in by_code().values():
+        if code == rule.code or name == rule.name:
+            raise ConfigError(f"{rule.code} {rule.name} exists already")
+    path = _checkout() / "rules" / FOLDERS[int(code[3]) - 1] / (name.replace("-", "_") + ".py")
+    if path.exists():
+        raise ConfigError(f"{path} exists already")
+    class_name = "".join(word.capitalize() for word in name.split("-"))
+    text = _TEMPLATE.format(code=code, name=name, words=name.replace("-", " "), class_name=class_name)
+    path.write_text(text, encoding="utf-8")
+    print(f"wrote {path}")
+    print(f"next: fill it in; pytest -k {code}; stridelint docs; a line in CHANGELOG.md")
+    return 0
+
+
+def _checkout() -> Path:
+    """The folder of the source tree this runs from."""
+    root = Path(__file__).resolve().parent.parent
+    if not (root / "pyproject.toml").is_file():
+        raise ConfigError("this command works in a checkout of stridelint only (pip install -e .)")
+    return root
+
+
+_PROBES = {"verify": "compare the model with torch on random cases", "harvest": "measure torch's operators anew"}
+
+
+def probe(arguments: Sequence[str]) -> int:
+    """Hand the remaining arguments to a command of the runtime probe."""
+    usage = "usage: stridelint probe {" + ",".join(_PROBES) + "} ..."
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(usage, file=sys.stdout if arguments else sys.stderr)
+        for name, text in _PROBES.items():
+            print(f"  {name:8} {text}", file=sys.stdout if arguments else sys.stderr)
+        return 0 if arguments else 2
+    name, *rest = arguments
+    if name not in _PROBES:
+        raise ConfigError(f"unknown command 'probe {name}'{suggestion(name, _PROBES)} ({usage})")
+    import importlib
+
+    try:
+        return int(importlib.import_module(f"stridelint.runtime_probe.{name}").main(rest) or 0)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ConfigError("the probe needs torch: pip install 'stridelint[probe]'") from None

@@ -1,0 +1,99 @@
+"""The pages about rules, made from their docstrings and examples."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+from stridelint.rules.registry import by_code
+from stridelint.rules.rule import Rule, Severity
+
+HEADINGS = ("What it does", "Why is this bad?", "Example", "Use instead", "Confirmed by")
+_NOTICE = "<!-- Written by `stridelint docs` from the rule's own file; change it there. -->"
+
+
+def is_quiet(rule: type[Rule]) -> bool:
+    """Whether the rule's findings are shown in audits only."""
+    return rule.quiet or rule.severity is Severity.NOTE
+
+
+def summary(rule: type[Rule]) -> str:
+    """The first sentence of the rule's documentation, on one line."""
+    first = inspect.cleandoc(rule.__doc__ or "").split("\n\n")[0]
+    return " ".join(first.split())
+
+
+def sections(rule: type[Rule]) -> dict[str, str]:
+    """The text under each heading; a heading may be marked with `##` or stand alone on its line."""
+    found: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in inspect.cleandoc(rule.__doc__ or "").splitlines():
+        title = line.strip().lstrip("#").strip().removesuffix(":")
+        if title in HEADINGS:
+            current = found.setdefault(title, [])
+        elif not re.fullmatch(r"[-=~]{3,}", line.strip()):
+            current.append(line)
+    return {title: "\n".join(lines).strip() for title, lines in found.items()}
+
+
+def page(rule: type[Rule]) -> str:
+    """The page of one rule, in Markdown."""
+    told = sections(rule)
+    shown = f"**{rule.severity.value}**"
+    if is_quiet(rule):
+        shown += f", shown only with `--min-confidence possible` or `--select {rule.code}`"
+    parts = [f"# {rule.code} {rule.name}", summary(rule), f"Severity: {shown}."]
+    for title in HEADINGS:
+        if title in told:
+            parts += [f"## {title}", told[title]]
+    if rule.INVALID:
+        parts += ["## Found", "Examples that the tests run, with what is reported on them."]
+        for example in rule.INVALID[:2]:
+            reports = "\n".join(f"{line}:{column}: {rule.code} {message}" for line, column, message in example.expected)
+            parts += [_block(example.code, "python"), _block(reports, "text")]
+    if rule.VALID:
+        parts += ["## Not found", *(_block(example, "python") for example in rule.VALID[:2])]
+    return "\n\n".join(parts) + "\n"
+
+
+def index() -> str:
+    """The table of all rules, in Markdown."""
+    rows = ["| code | name | severity | what it finds |", "|---|---|---|---|"]
+    for code, rule in by_code().items():
+        quiet = " (audits)" if is_quiet(rule) else ""
+        text = summary(rule).replace("|", "\\|")
+        rows.append(f"| [{code}](rules/{code}.md) | {rule.name} | {rule.severity.value}{quiet} | {text} |")
+    return "\n\n".join(
+        [
+            "# Rules",
+            "*error*: torch raises or computes wrong numbers. *warning*: silently another layout, or a test that cannot fail. "
+            "*note*: advice. Rules marked *audits* report only with `--min-confidence possible`, or when selected by code.",
+            "\n".join(rows),
+        ]
+    ) + "\n"
+
+
+def write(folder: Path, check: bool = False) -> list[Path]:
+    """Write all pages and delete those of rules that are gone. The paths that changed, or would if `check`."""
+    pages = {folder / "rules.md": index()}
+    pages |= {folder / "rules" / f"{code}.md": page(rule) for code, rule in by_code().items()}
+    changed = []
+    for path, text in pages.items():
+        heading, rest = text.split("\n", 1)
+        text = f"{heading}\n\n{_NOTICE}\n{rest}"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            changed.append(path)
+            if not check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+    for path in sorted((folder / "rules").glob("TLC*.md")):
+        if path not in pages:
+            changed.append(path)
+            if not check:
+                path.unlink()
+    return changed
+
+
+def _block(code: str, language: str) -> str:
+    return f"```{language}\n{code.strip()}\n```"

@@ -1,0 +1,145 @@
+"""Checks one file: screen, parse, analyse, resolve positions, suppress. Whatever goes wrong costs this file only."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from stridelint.linter import screen, source
+from stridelint.linter.findings import Outcome, Remark, Reported, Skipped
+from stridelint.linter.suppress import Suppressions
+
+if TYPE_CHECKING:
+    import libcst
+    from libcst._position import CodeRange
+
+    from stridelint.linter.inference import Analysis
+    from stridelint.linter.selection import Selection
+    from stridelint.rules.events import Site
+    from stridelint.rules.rule import Finding, Rule
+
+    Analyse = Callable[[libcst.Module, Sequence[type[Rule]]], Analysis]
+
+# Deeper than any code that a person wrote; LibCST and the interpreter handle this much on the stack of `run_deep`.
+MAX_DEPTH = 1000
+
+
+def skipped(path: str, reason: str) -> Outcome:
+    """The outcome of a file that is not analysed."""
+    return Outcome(skipped=(Skipped(path, reason),))
+
+
+def check(file: source.Source, selection: Selection, analyse: Analyse | None = None) -> Outcome:
+    """All findings of one file. `analyse` replaces the interpreter, for tests."""
+    try:
+        text = file.text
+        if not screen.mentions(file.data, selection.rules):
+            if file.explicit:
+                screen.parse(text)  # who names a broken file wants to hear that it is broken
+            return Outcome()
+        code = screen.Code(screen.parse(text))
+        rules = code.rules(selection.rules, file.data)
+        if not rules:
+            return Outcome()
+        if code.depth > MAX_DEPTH:
+            return skipped(file.path, f"is nested too deeply: {code.depth} levels, the limit is {MAX_DEPTH}")
+    except (source.Unreadable, screen.Unparsable) as error:
+        return skipped(file.path, str(error))
+    except Exception as error:
+        return skipped(file.path, internal_error(error))
+    return check_text(file.path, text, rules, selection, analyse)
+
+
+def check_text(
+    path: str, text: str, rules: Sequence[type[Rule]], selection: Selection, analyse: Analyse | None = None
+) -> Outcome:
+    """All findings in a text that has passed the screen for these rules."""
+    from stridelint.linter.deep import run_deep
+
+    try:
+        return run_deep(lambda: _analysed(path, text, rules, selection, analyse))
+    except RecursionError:
+        return skipped(path, "is nested too deeply to analyse")
+    except MemoryError:
+        return skipped(path, "needs too much memory to analyse")
+    except Exception as error:
+        return skipped(path, internal_error(error))
+
+
+def _analysed(
+    path: str, text: str, rules: Sequence[type[Rule]], selection: Selection, analyse: Analyse | None
+) -> Outcome:
+    import libcst
+
+    if analyse is None:
+        from stridelint.linter import inference
+
+        analyse = inference.analyse
+    try:
+        module = libcst.parse_module(text)
+    except libcst.ParserSyntaxError as error:
+        return skipped(path, f"is valid Python that LibCST does not accept: {error.message} on line {error.raw_line}")
+    except RecursionError:
+        raise
+    except Exception as error:
+        reason = str(error).strip().splitlines()
+        return skipped(path, f"is valid Python that LibCST fails on: {type(error).__name__}: {(reason or [''])[-1]}")
+    analysis = analyse(module, rules)
+    shown = [finding for finding in analysis.findings if selection.shows(finding)]
+    stopped = (Skipped(path, f"analysis stopped early: {analysis.exhausted}"),) if analysis.exhausted else ()
+    if not shown:
+        return Outcome(skipped=stopped)
+    findings = sorted(set(_resolve(path, text, module, shown)))
+    suppressions = Suppressions(text)
+    hidden = {finding for finding in findings if suppressions.hides(finding.line, finding.code)}
+    kept = tuple(finding for finding in findings if finding not in hidden)
+    return Outcome(kept, stopped, tuple(finding for finding in findings if finding in hidden))
+
+
+def _resolve(path: str, text: str, module: libcst.Module, findings: Iterable[Finding]) -> list[Reported]:
+    """Findings with their places. Positions are costly, so they are computed only now that there are findings."""
+    from libcst.metadata import MetadataWrapper, PositionProvider
+
+    # The parser makes a tree without shared nodes, so the copy (which would have other nodes than the findings) can be skipped.
+    ranges: Mapping[libcst.CSTNode, CodeRange] = MetadataWrapper(module, unsafe_skip_copy=True).resolve(
+        PositionProvider
+    )
+    lines = source.lines(text)
+
+    def place(site: Site) -> tuple[int, int, int, int]:
+        where = ranges.get(site.node)  # type: ignore[call-overload]  # any object may be asked for
+        if where is None:
+            line = site.line or 1
+            return line, 1, line, 1
+        return where.start.line, where.start.column + 1, where.end.line, where.end.column + 1
+
+    reported = []
+    for finding in findings:
+        rule, at = finding.rule, place(finding.site)
+        notes = tuple(Remark(note.site.path or path, place(note.site)[0], note.message) for note in finding.notes)
+        reported.append(
+            Reported(
+                path,
+                *at,
+                rule.code,
+                rule.name,
+                finding.message,
+                (finding.severity or rule.severity).value,
+                finding.confidence.name.lower(),
+                notes,
+                lines[at[0] - 1] if at[0] <= len(lines) else "",
+            )
+        )
+    return reported
+
+
+def internal_error(error: BaseException) -> str:
+    """A reason that helps to find the mistake, which is ours."""
+    if os.environ.get("STRIDELINT_TRACEBACK"):
+        traceback.print_exception(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    detail = " ".join(str(error).split())[:200]
+    return f"internal error, please report it: {type(error).__name__}: {detail}{where}"

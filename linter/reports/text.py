@@ -1,0 +1,88 @@
+"""Findings for people: one line each, the source with the place underlined, and the story."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+
+from stridelint.linter.findings import Report, Reported
+
+_COLOURS = {"error": "31", "warning": "33", "note": "36"}
+
+
+def render(report: Report, colour: bool = False, statistics: bool = False, show_skipped: bool = True) -> Iterator[str]:
+    """The lines of the report."""
+    paint = _paint if colour else _plain
+    for finding in report.findings:
+        place = paint("1", finding.path) + f":{finding.line}:{finding.column}:"
+        code = paint(_COLOURS.get(finding.severity, "1"), finding.code)
+        sure = " (possible)" if finding.confidence == "possible" else ""
+        yield f"{place} {code} [{finding.name}] {finding.message}{sure}"
+        for line in _excerpt(finding):
+            yield paint("2", line)
+        for note in finding.notes:
+            yield f"    {note.path}:{note.line}: {paint('36', 'note')}: {note.message}"
+    if show_skipped:
+        for skipped in report.skipped:
+            yield f"{paint('1', skipped.path)}: {paint('36', 'TLC901')} [could-not-analyse] {skipped.reason}"
+    if statistics and report.findings:
+        yield ""
+        yield from _statistics(report)
+    if report.findings:
+        yield ""
+    yield _summary(report)
+
+
+def _excerpt(finding: Reported) -> Iterator[str]:
+    source = finding.excerpt.rstrip()
+    if not source:
+        return
+    number = str(finding.line)
+    yield f"    {number} | {source}"
+    start = finding.column - 1
+    stop = finding.end_column - 1 if finding.end_line == finding.line else len(source)
+    # Tabs stay tabs, so that the carets stand right at any tab width.
+    before = "".join("\t" if character == "\t" else " " * _width(character) for character in source[:start])
+    marks = "^" * max(1, sum(map(_width, source[start:stop])))
+    yield f"    {' ' * len(number)} | {before}{marks}"
+
+
+def _width(character: str) -> int:
+    """Columns that a terminal gives a character."""
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _statistics(report: Report) -> Iterator[str]:
+    counts: dict[tuple[str, str], int] = {}
+    for finding in report.findings:
+        counts[finding.code, finding.name] = counts.get((finding.code, finding.name), 0) + 1
+    for (code, name), count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        yield f"{count:6} {code} {name}"
+
+
+def _summary(report: Report) -> str:
+    number = len(report.findings)
+    files = len({finding.path for finding in report.findings})
+    text = f"Found {_count(number, 'finding')} in {_count(files, 'file')}" if number else "No findings"
+    details = [f"{_count(report.checked, 'file')} checked"]
+    if report.skipped:
+        details.append(f"{len({skipped.path for skipped in report.skipped})} skipped")
+    if report.suppressed:
+        details.append(f"{report.suppressed} suppressed by noqa")
+    if report.excluded:
+        details.append(f"{_count(report.excluded, 'file')} excluded")
+    return f"{text} ({', '.join(details)})."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _paint(style: str, text: str) -> str:
+    return f"\033[{style}m{text}\033[0m"
+
+
+def _plain(style: str, text: str) -> str:
+    return text
