@@ -103,7 +103,7 @@ def _aligned(shape: Ints, own: Ints, strides: Ints) -> Ints:
     )
 
 
-def elementwise_strides(operands: Sequence[Operand], *, out: TensorFacts | None = None) -> Ints | None:
+def elementwise_strides(operands: Sequence[Operand], *, out: TensorFacts | None = None, conditions: int = 0) -> Ints | None:
     """Strides of an elementwise operator's result.
 
     Operands come in the operator's own order (`where`: condition, input, other; `addcmul`: input, tensor1, tensor2);
@@ -112,13 +112,17 @@ def elementwise_strides(operands: Sequence[Operand], *, out: TensorFacts | None 
 
     Args:
         operands: at least one; shapes and strides must be numbers. A dtype that is unknown is taken for the common one.
+        conditions: how many operands, in front, take no part in type promotion (1 for `where`).
 
     Returns:
         None where the shapes do not broadcast, the dtypes do not promote, or a fact is missing.
     """
     if any(isinstance(operand, TensorFacts) and None in (operand.concrete_shape, operand.concrete_strides) for operand in operands):
         return None
-    known = [operand for operand in operands if isinstance(operand, Scalar) or operand.dtype is not None]
+    operands = [condition.but(dtype=None) for condition in operands[:conditions] if isinstance(condition, TensorFacts)] + list(
+        operands[conditions:]
+    )
+    known = [operand for operand in operands[conditions:] if isinstance(operand, Scalar) or operand.dtype is not None]
     dtype = result_type(known)
     if dtype is None and known:
         return None

@@ -61,14 +61,15 @@ def _operand_strides(
     return None if undecided else strides
 
 
-def elementwise(operands: Sequence[Operand], *, to_float: bool = False) -> TensorFacts:
+def elementwise(operands: Sequence[Operand], *, to_float: bool = False, conditions: int = 0) -> TensorFacts:
     """The result of an elementwise operator on tensors and Python numbers, in the operator's own order.
 
     Args:
         to_float: the operator computes bool and integer operands in the default dtype (`exp`, `div`).
+        conditions: how many operands, in front, take no part in type promotion (1 for `where`).
     """
     tensors = [operand for operand in operands if isinstance(operand, TensorFacts)]
-    dtype, kind = result_type(operands), result_kind(operands)
+    dtype, kind = result_type(operands[conditions:]), result_kind(operands[conditions:])
     if to_float and kind in ("bool", "integer"):
         dtype, kind = "float32", "float"
     device = common_device(tensors)
@@ -79,7 +80,7 @@ def elementwise(operands: Sequence[Operand], *, to_float: bool = False) -> Tenso
     if shape is None:
         return facts
     filled = [TensorFacts(shape=(), strides=()) if isinstance(operand, Scalar) else operand for operand in operands]
-    casts = _casts(operands, dtype, device)
+    casts = [False] * conditions + _casts(operands[conditions:], dtype, device)
     if to_float and dtype is None:
         casts = [None if cast is False and device in (None, "cpu") else cast for cast in casts]
     strides = _operand_strides(shape, filled, casts)
@@ -122,14 +123,15 @@ def _substituted(facts: TensorFacts, values: dict[sizes.Atom, sizes.SizeLike]) -
     return facts.but(shape=replace(facts.shape), strides=replace(facts.strides))
 
 
-def order_matters(operands: Sequence[Operand]) -> Judgement:
+def order_matters(operands: Sequence[Operand], *, conditions: int = 0) -> Judgement:
     """Whether the result's strides on axes of size > 1 change when the first operand trades places with another one.
 
-    Answers on what is known to be legal: shapes must broadcast. Casts count as they would happen on CPU.
+    Args:
+        conditions: how many operands, in front, take no part in type promotion (1 for `where`).
     """
     tensors = [TensorFacts(shape=(), strides=()) if isinstance(operand, Scalar) else operand for operand in operands]
-    dtype = result_type(operands)
-    casts = _casts(operands, dtype, common_device([operand for operand in operands if isinstance(operand, TensorFacts)]))
+    dtype = result_type(operands[conditions:])
+    casts = [False] * conditions + _casts(operands[conditions:], dtype, common_device([operand for operand in operands if isinstance(operand, TensorFacts)]))
 
     def question(filled: tuple[TensorFacts, ...], _: generic.Numbers) -> bool | None:
         broadcast = broadcast_shapes(*(tensor.concrete_shape or () for tensor in filled))

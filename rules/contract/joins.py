@@ -22,7 +22,7 @@ def cat_shape(shapes: Sequence[Dims], axis: int) -> Dims | None:
     if not shapes or any(not shape for shape in shapes):
         return None
     if not kept:
-        return None if wrap(axis, 1) is None else (0,)
+        return (0,)  # Whatever the axis is.
     at = wrap(axis, len(kept[0]))
     if at is None or any(len(shape) != len(kept[0]) for shape in kept):
         return None

@@ -152,7 +152,7 @@ def view_as_complex(shape: Ints, strides: Ints, offset: int) -> tuple[Ints, Ints
         return Raises("Tensor must have a last dimension of size 2")
     if strides[-1] != 1:
         return Raises("Tensor must have a last dimension with stride 1")
-    if any(stride % 2 for stride in strides[:-1]):
+    if any(stride % 2 for stride, size in zip(strides[:-1], shape) if size != 1):
         return Raises("Tensor must have a stride divisible by 2 for all but last dimension")
     if offset % 2:
         return Raises("Tensor must have a storage_offset divisible by 2")

@@ -89,6 +89,8 @@ def flatten(facts: TensorFacts, start: int = 0, end: int = -1) -> tuple[TensorFa
     shape = None if facts.shape is None else reshaping.flattened_shape(facts.shape, start, end)
     if shape is None:
         return fresh(facts, shape=None, strides=None, storage_offset=None), UNKNOWN
+    if facts.shape == shape:
+        return _viewed(facts, shape, facts.strides), certainly(False)
     return reshape(facts, shape)
 
 
