@@ -100,11 +100,11 @@ def _parser() -> argparse.ArgumentParser:
         prog="stridelint",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="stridelint")
 
     def add(name: str, text: str, command: Callable[[argparse.Namespace], int], epilog: str = "") -> _Parser:
         added = commands.add_parser(
@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
             help=text,
             description=text[0].upper() + text[1:] + ".",
             epilog=epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Formatter,
             allow_abbrev=False,
         )
         added.set_defaults(command=command)
@@ -128,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     new_rule.add_argument("name", metavar="NAME", help='kebab-case, reads as "allow NAME"')
     docs = add("docs", "write docs/rules.md and docs/rules/ from the rules", _later("docs"))
     docs.add_argument("--check", action="store_true", help="write nothing; exit 1 if they are out of date")
-    add("probe", "confirm the model against a real torch: verify, harvest (needs torch)", _later("rules"))
+    add("probe", "confirm the model against a real torch: verify, harvest (needs torch)", _later("probe"))  # for --help: see _dispatch
     return parser
 
 
@@ -159,6 +159,17 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--force-exclude", action="store_true", help="exclude patterns hold for files named here, too")
     files.add_argument("--jobs", metavar="N", help="processes: a number, or auto (default)")
     files.add_argument("--no-cache", action="store_true", help="analyse every file anew (so far that is always done)")
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """argparse makes a formatter for each argument; measuring the terminal itself saves importing shutil."""
+
+    def __init__(self, prog: str) -> None:
+        try:
+            columns = int(os.environ.get("COLUMNS") or os.get_terminal_size().columns)
+        except (OSError, ValueError):
+            columns = 100
+        super().__init__(prog, width=min(max(columns, 40), 120) - 2)
 
 
 class _Version(argparse.Action):

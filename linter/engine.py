@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from stridelint.linter import screen, source
 from stridelint.linter.findings import Outcome, Remark, Reported, Skipped
-from stridelint.linter.suppress import Suppressions
 
 if TYPE_CHECKING:
+    import ast
+
     import libcst
     from libcst._position import CodeRange
 
@@ -39,17 +39,26 @@ def check(file: source.Source, selection: Selection, analyse: Analyse | None = N
             if file.explicit:
                 screen.parse(text)  # who names a broken file wants to hear that it is broken
             return Outcome()
-        code = screen.Code(screen.parse(text))
-        rules = code.rules(selection.rules, file.data)
-        if not rules:
-            return Outcome()
-        if code.depth > MAX_DEPTH:
-            return skipped(file.path, f"is nested too deeply: {code.depth} levels, the limit is {MAX_DEPTH}")
+        return check_decoded(file.path, text, file.data, screen.parse(text), selection, analyse)
     except (source.Unreadable, screen.Unparsable) as error:
         return skipped(file.path, str(error))
     except Exception as error:
         return skipped(file.path, internal_error(error))
-    return check_text(file.path, text, rules, selection, analyse)
+
+
+def check_decoded(
+    path: str, text: str, data: bytes, tree: ast.Module, selection: Selection, analyse: Analyse | None = None
+) -> Outcome:
+    """All findings of a file that is read and parsed by Python: screen it further, and analyse it if need be."""
+    if not screen.mentions(data, selection.rules):
+        return Outcome()
+    code = screen.Code(tree)
+    rules = code.rules(selection.rules, data)
+    if not rules:
+        return Outcome()
+    if code.depth > MAX_DEPTH:
+        return skipped(path, f"is nested too deeply: {code.depth} levels, the limit is {MAX_DEPTH}")
+    return check_text(path, text, rules, selection, analyse)
 
 
 def check_text(
@@ -72,6 +81,8 @@ def _analysed(
     path: str, text: str, rules: Sequence[type[Rule]], selection: Selection, analyse: Analyse | None
 ) -> Outcome:
     import libcst
+
+    from stridelint.linter.suppress import Suppressions
 
     if analyse is None:
         from stridelint.linter import inference
@@ -137,6 +148,8 @@ def _resolve(path: str, text: str, module: libcst.Module, findings: Iterable[Fin
 
 def internal_error(error: BaseException) -> str:
     """A reason that helps to find the mistake, which is ours."""
+    import traceback
+
     if os.environ.get("STRIDELINT_TRACEBACK"):
         traceback.print_exception(error)
     frames = traceback.extract_tb(error.__traceback__)

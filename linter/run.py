@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Union
 
@@ -92,6 +91,7 @@ def _cores() -> int:
 
 
 def _in_processes(jobs: Sequence[Job], processes: int) -> list[Outcome]:
+    from collections import deque
     from concurrent.futures import FIRST_COMPLETED, wait
     from concurrent.futures.process import BrokenProcessPool
 

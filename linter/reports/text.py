@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 
 from stridelint.linter.findings import Report, Reported
@@ -49,6 +48,10 @@ def _excerpt(finding: Reported) -> Iterator[str]:
 
 def _width(character: str) -> int:
     """Columns that a terminal gives a character."""
+    if character.isascii():
+        return 1
+    import unicodedata
+
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
