@@ -203,7 +203,8 @@ def measure_out_dtypes(call: Call, count: int, records: list[dict[str, Any]]) ->
                     accepted.append(name)
                 elif name != dtype_name(result.dtype):
                     which = "width" if contract.can_cast(dtype_name(result.dtype), name) else "lower"
-                    texts[index][which][template(outcome.error, result=result.dtype, out=out_dtype)] += 1
+                    weight = 20 if dtype == main else 1  # What the usual dtype says is what people read.
+                    texts[index][which][template(outcome.error, result=result.dtype, out=out_dtype)] += weight
             source = dtype_name(dtype) if dtype is not None else dtype_name(result.dtype)
             rows[index][source] = (dtype_name(result.dtype), accepted)
     for index, record in enumerate(records):
@@ -211,6 +212,24 @@ def measure_out_dtypes(call: Call, count: int, records: list[dict[str, Any]]) ->
         for which, key in (("lower", "error"), ("width", "width_error")):
             if texts[index][which]:
                 record[key] = sorted(texts[index][which].items(), key=lambda item: (-item[1], item[0]))[0][0]
+
+
+def measure_out_with_dtype(call: Call, count: int, records: list[dict[str, Any]]) -> None:
+    """Add which out dtypes are accepted where dtype=torch.float32 is given as well (int64 where floats are refused)."""
+    for asked, others in ((torch.float32, (torch.float64, torch.int64)), (torch.int64, (torch.int32, torch.bool))):
+        made = call.fresh().but(dtype=asked)
+        functional = attempt(made)
+        if len(functional.results) != count or functional.results[0].dtype != asked:
+            continue
+        for index, record in enumerate(records):
+            errors = []
+            for other in others:
+                outs = [torch.zeros(r.shape, dtype=other if k == index else r.dtype) for k, r in enumerate(functional.results)]
+                errors.append(attempt(made.fresh(), out=outs[0] if count == 1 else tuple(outs)).error)
+            record["with_dtype"] = "exact" if errors[0] else "kind" if errors[1] else "any"
+            if errors[1]:
+                record["with_dtype_error"] = template(errors[1], result=asked, out=others[1])
+        return
 
 
 def _expected(kind: str, result: str) -> list[str]:
@@ -239,4 +258,4 @@ def _classify(record: dict[str, Any], rows: dict[str, tuple[str, list[str]]]) ->
         record["but"] = best[2]
 
 
-__all__ = ["Outcome", "main_dtype", "measure_dtypes", "measure_out_dtypes", "predicted", "takes_dtype"]
+__all__ = ["Outcome", "main_dtype", "measure_dtypes", "measure_out_dtypes", "measure_out_with_dtype", "predicted", "takes_dtype"]

@@ -141,7 +141,8 @@ def _layout_of(call: Call) -> str:
         ("row_major", "channels_last", "reversed"): "follows", ("row_major", "channels_last", "row_major"): "channels_last",
         ("row_major", "row_major", "row_major"): "row_major", ("view", "view", "view"): "view", ("", "", ""): "",
     }
-    verdict = classes.get(seen, "other")
+    # A permuted operand may make a view illegal.
+    verdict = "view" if set(seen) - {""} == {"view"} else classes.get(seen, "other")
     return _iterated_or_preserved(call, names) if verdict == "follows" else verdict
 
 

@@ -107,7 +107,7 @@ def _measure_variant(target: Target, calls: list[Call]) -> dict[str, Any]:
     outs = [torch.zeros(r.shape, dtype=r.dtype) for r in results]
     refused = attempt(base.fresh(), out=clauses.given(outs)).error if outs else "no result"
     accepts = not refused or _refuses_these(target, base, refused)
-    record: dict[str, Any] = {"shape": harvest_layout.measure_shape(usual[: _SAMPLES])}
+    record: dict[str, Any] = {"shape": harvest_layout.measure_shape(usual)}
     record.update(harvest_layout.measure_layout(usual))
     outputs = _outputs(usual, 1 if single_list and not accepts else count)
     _differentiable(base, outputs)
@@ -133,6 +133,8 @@ def _refuses_these(target: Target, base: Call, error: str) -> bool:
 def _measure_out(target: Target, usual: list[Call], base: Call, results: list[torch.Tensor], record: dict[str, Any]) -> None:
     errors: dict[str, str] = {}
     harvest_dtypes.measure_out_dtypes(base, len(results), record["outputs"])
+    if record.get("dtype_argument"):
+        harvest_dtypes.measure_out_with_dtype(base, len(results), record["outputs"])
     record.update(clauses.measure_resizing(base, results, errors, target.name))
     record.update(clauses.measure_grad(base, results, errors, target.name))
     record.update(clauses.measure_device(base, results, errors, target.name))
@@ -201,8 +203,9 @@ def _without_defaults(record: dict[str, Any], signature: Signature) -> dict[str,
             del output["differentiable"]
         if output.get("width_error") == output.get("error"):
             output.pop("width_error", None)
-        if output.get("error") == {"kind": "cast", "exact": "expected dtype"}.get(output.get("out", "")):
-            output.pop("error", None)
+        for kind, error in (("out", "error"), ("with_dtype", "with_dtype_error")):
+            if output.get(error) == {"kind": "cast", "exact": "expected dtype"}.get(output.get(kind, "")):
+                output.pop(error, None)
     kept = {}
     for name, value in record.items():
         if name in DEFAULTS and value == DEFAULTS[name]:

@@ -165,9 +165,14 @@ def _merge(left: Signature, right: Signature) -> Signature:
 
 
 def _python_signature(target: Target) -> Signature | None:
+    from torch.overrides import get_testing_overrides
+
     try:
         signature = inspect.signature(target.function)
-    except (TypeError, ValueError):
+        if list(signature.parameters) in (["args", "kwargs"], ["args"]):
+            # Dispatchers such as max_pool2d; torch lists stand-ins with their real parameters.
+            signature = inspect.signature(get_testing_overrides()[target.function])
+    except (TypeError, ValueError, KeyError):
         return None
     parameters = []
     for name, parameter in signature.parameters.items():
@@ -192,6 +197,8 @@ def _annotated(parameter: inspect.Parameter) -> str:
     """Kinds from an annotation; `o` (anything) where there is none."""
     note = "" if parameter.annotation is parameter.empty else str(parameter.annotation)
     note = getattr(parameter.annotation, "__name__", note) if "class" in note else note
+    if parameter.name == "return_indices":
+        return "b"
     if not note and parameter.name in ("input", "self", "tensor", "A", "B", "x", "other", "weight", "bias"):
         return "T0" if parameter.default is None else "T"
     kinds = "T" if "Tensor" in note else ""

@@ -6,17 +6,7 @@ import re
 
 import torch
 
-# How torch's messages spell dtypes: c10::ScalarType, caffe2::TypeMeta, and type strings.
-SCALAR_TYPES = {
-    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
-    "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-    "uint64": "UInt64",
-}
-TYPE_METAS = {
-    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
-    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "uint64": "long unsigned int",
-}
+from stridelint.rules.contract.messages import SCALAR_TYPES, TYPE_METAS
 
 # Texts that many operators share, by the key used in the table.
 COMMON = {
@@ -36,11 +26,6 @@ COMMON = {
     "tuple length": "TypeError: expected tuple of {outputs} elements but got {given}",
 }
 _KEYS = {text: key for key, text in COMMON.items()}
-
-RESIZED = (
-    "An output with one or more elements was resized since it had shape [{out_shape}], which does not match the required "
-    "output shape [{result_shape}]."
-)
 
 
 def template(error: str, *, op: str = "", result: torch.dtype | None = None, out: torch.dtype | None = None) -> str:
@@ -69,5 +54,5 @@ def _dtype_fields(text: str, result: str, out: str) -> str:
     for table, (first, second) in ((TYPE_METAS, ("{result}", "{out}")), (SCALAR_TYPES, ("{Result}", "{Out}"))):
         pairs = sorted([(table.get(result, "?"), first), (table.get(out, "?"), second)], key=lambda pair: -len(pair[0]))
         for name, field in pairs:
-            text = re.sub(rf"(?<![\w<{{]){re.escape(name)}(?![\w>}}])", field, text)
+            text = re.sub(rf"(?:(?<![\w<{{])|(?<=scalar type)|(?<=dtype)){re.escape(name)}(?![\w>}}])", field, text)
     return text

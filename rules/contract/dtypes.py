@@ -184,7 +184,7 @@ def _choices(operand: Operand, default_dtype: str) -> list[tuple[int, str]]:
     return list(itertools.product(places, names))
 
 
-def _possible(operands: Sequence[Operand], default_dtype: str) -> frozenset[str]:
+def possible_types(operands: Sequence[Operand], default_dtype: str) -> frozenset[str]:
     """Every dtype that the operands, as far as they are known, can promote to in a legal call."""
     choices = []
     for operand in operands:
@@ -217,11 +217,11 @@ def _reachable(choices: tuple[tuple[tuple[int, str], ...], ...]) -> frozenset[st
 
 def result_type(operands: Sequence[Operand], default_dtype: str = "float32") -> str | None:
     """The dtype torch computes in; None where what is known does not decide it, or where torch refuses."""
-    possible = _possible(operands, default_dtype)
+    possible = possible_types(operands, default_dtype)
     return next(iter(possible)) if len(possible) == 1 else None
 
 
 def result_kind(operands: Sequence[Operand], default_dtype: str = "float32") -> str | None:
     """The kind of `result_type`, which is often decided when the dtype is not."""
-    kinds = {kind_of(dtype) for dtype in _possible(operands, default_dtype)}
+    kinds = {kind_of(dtype) for dtype in possible_types(operands, default_dtype)}
     return kinds.pop() if len(kinds) == 1 else None

@@ -38,6 +38,7 @@ class Output:
     but: exceptions from `out`: promoted input dtype -> the out dtypes accepted for it.
     error, width_error: what torch says about an out of a lower kind, and about another dtype of a kind that would do;
         "TypeName: text" with the fields {result}, {out} ("long int") and {Result}, {Out} ("Long").
+    with_dtype: as `out`, where dtype= is given (and is the result's dtype), with what torch says about another out.
     differentiable: it requires grad when a float input does.
     """
 
@@ -48,6 +49,8 @@ class Output:
     but: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _EMPTY)
     error: str = ""
     width_error: str = ""
+    with_dtype: str = ""
+    with_dtype_error: str = ""
     differentiable: bool = True
 
 
@@ -299,6 +302,9 @@ def _output(source: Table, record: Mapping[str, Any], tensors: tuple[str, ...]) 
         error = fields.get("error", _USUAL_ERRORS[fields["out"]])
         fields["error"] = _text(source, error)
         fields["width_error"] = _text(source, fields.get("width_error", error))
+    if "with_dtype" in fields:
+        error = fields.get("with_dtype_error", _USUAL_ERRORS[fields["with_dtype"]])
+        fields["with_dtype_error"] = _text(source, error)
     return Output(**fields)
 
 

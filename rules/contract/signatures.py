@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stridelint.rules.contract.answers import Answer
+from stridelint.rules.contract.dtypes import Scalar
 from stridelint.rules.contract.sizes import Size
 
 
@@ -55,6 +56,8 @@ def kinds_of(value: object) -> str | None:
         return "T"
     if value is None:
         return "0"
+    if isinstance(value, Scalar):
+        return {"bool": "bn", "integer": "ni", "float": "n", "complex": "n"}.get(value.kind or "")
     if isinstance(value, bool):
         return "bn"
     if isinstance(value, (int, Size)) and not isinstance(value, enum.Enum):
@@ -105,7 +108,7 @@ def bind(signature: Signature, args: Sequence[object], kwargs: Mapping[str, obje
     values = list(args)
     bound: dict[str, object] = {}
     spread = next((index for index, parameter in enumerate(positional) if parameter.spread), None)
-    if spread is not None and len(values) > spread and all(_is_size(value) for value in values[spread:]):
+    if spread is not None and len(values) > spread and _is_spread(positional[spread], values[spread:]):
         values[spread:] = [tuple(values[spread:])]
     if len(values) > len(positional):
         return None
@@ -128,9 +131,12 @@ def bind(signature: Signature, args: Sequence[object], kwargs: Mapping[str, obje
 _SYNONYMS = {"x": "input", "a": "input", "axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other"}
 
 
-def _is_size(value: object) -> bool:
-    kinds = kinds_of(value)
-    return not isinstance(value, (tuple, list)) and (kinds is None or "i" in kinds)
+def _is_spread(parameter: Parameter, values: Sequence[object]) -> bool:
+    """Whether the values are the elements of a sequence parameter, rather than the sequence itself."""
+    if any(isinstance(value, (tuple, list)) for value in values):
+        return False
+    wanted = "T" if "L" in parameter.kinds else "i"
+    return all((kinds := kinds_of(value)) is None or wanted in kinds for value in values)
 
 
 def fits(signature: Signature, bound: Mapping[str, object]) -> Answer:

@@ -1,0 +1,182 @@
+"""The dtype of an operator's result, and the dtype clause of the out= contract.
+
+Everything is computed over all dtypes that partly known operands may have: an answer holds for all of them, or is
+unknown. `arguments` are those of `TensorEvent.arguments`: tensors (facts, or operands that carry `.facts`), numbers,
+`Scalar`, sequences of these; any other value is an unknown one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from stridelint.rules.contract import dtypes
+from stridelint.rules.contract.answers import Answer
+from stridelint.rules.contract.dtypes import DTYPES, Operand, Scalar, can_cast, kind_of
+from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.contract.messages import filled, split
+from stridelint.rules.contract.operators import Output, Variant
+from stridelint.rules.contract.result_rules import apply_rule
+from stridelint.rules.contract.verdict import FINE, UNKNOWN, Verdict
+
+# Dtypes the table was measured with; others behave by the rule, or are not known where there are exceptions to it.
+_MEASURED = frozenset("bool uint8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split())
+
+
+def scalar_kind(number: object) -> str | None:
+    """The kind of a Python number."""
+    kinds = {bool: "bool", int: "integer", float: "float", complex: "complex"}
+    return kinds.get(type(number))
+
+
+def facts_of(value: object) -> TensorFacts | None:
+    """The facts of an argument that is a tensor."""
+    found = getattr(value, "facts", value)
+    return found if isinstance(found, TensorFacts) else None
+
+
+def operands(variant: Variant, index: int, arguments: Mapping[str, object]) -> list[Operand] | None:
+    """The arguments whose dtypes decide the result's; None if one of them is not known."""
+    found: list[Operand] = []
+    for name in variant.outputs[index].of:
+        if name not in arguments or arguments[name] is None:
+            continue
+        value = arguments[name]
+        for each in value if isinstance(value, (tuple, list)) else (value,):
+            facts, kind = facts_of(each), scalar_kind(each)
+            if facts is not None:
+                found.append(facts)
+            elif isinstance(each, Scalar):
+                found.append(each)
+            elif kind is not None:
+                found.append(Scalar(kind))
+            else:
+                return None
+    return found
+
+
+def promoted_dtypes(variant: Variant, index: int, arguments: Mapping[str, object], default: str = "float32") -> frozenset[str]:
+    """All dtypes the deciding operands may promote to; empty if nothing is known, or the call is illegal."""
+    output = variant.outputs[index]
+    decide = operands(variant, index, arguments)
+    if decide is None:
+        return frozenset(DTYPES)
+    if not decide:
+        return frozenset([default])
+    if output.uniform and len(decide) > 1:
+        return _uniform(decide)
+    return dtypes.possible_types(decide, default)
+
+
+def _uniform(decide: Sequence[Operand]) -> frozenset[str]:
+    """Operands of one dtype promote to it; what several dtypes do is not described."""
+    known = {operand.dtype for operand in decide if isinstance(operand, TensorFacts)}
+    if len(known) == 1 and None not in known and not any(isinstance(operand, Scalar) for operand in decide):
+        return frozenset(dtype for dtype in known if dtype is not None)
+    return frozenset(DTYPES)
+
+
+def _asked(variant: Variant, arguments: Mapping[str, object]) -> str | None | bool:
+    """The dtype= argument: a name, None if absent, False if not known."""
+    asked = arguments.get("dtype") if variant.dtype_argument else None
+    return asked if asked is None else dtypes.canonical(asked) or False if isinstance(asked, str) else False
+
+
+def result_dtypes(variant: Variant, index: int, arguments: Mapping[str, object], default: str = "float32") -> frozenset[str]:
+    """All dtypes the result may have; empty if not known or illegal."""
+    asked = _asked(variant, arguments)
+    if asked is False or index >= len(variant.outputs):
+        return frozenset()
+    if isinstance(asked, str):
+        return frozenset([asked])
+    rule = variant.outputs[index].rule
+    results = {apply_rule(rule, promoted, default) for promoted in promoted_dtypes(variant, index, arguments, default)}
+    return frozenset() if None in results and len(results) == 1 else frozenset(r for r in results if r is not None)
+
+
+def result_dtype(variant: Variant, index: int, arguments: Mapping[str, object], default: str = "float32") -> str | None:
+    """The dtype of result `index`, without out=; None if not known."""
+    found = result_dtypes(variant, index, arguments, default)
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def result_kind(variant: Variant, index: int, arguments: Mapping[str, object], default: str = "float32") -> str | None:
+    """The kind of result `index`, which is often known when its dtype is not."""
+    kinds = {kind_of(dtype) for dtype in result_dtypes(variant, index, arguments, default)}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def dtype_clause(
+    variant: Variant, index: int, arguments: Mapping[str, object], out: TensorFacts, default: str = "float32"
+) -> Verdict:
+    """Whether torch takes an out of this dtype for result `index`.
+
+    Violated with effect "raises" where it refuses, "wrong" where it accepts a lower kind and computes other numbers.
+    """
+    if not variant.accepts_out or index >= len(variant.outputs):
+        return UNKNOWN
+    output = variant.outputs[index]
+    seen: set[tuple[str, str, str | None, str]] = set()
+    for promoted, result in _cases(variant, index, arguments, default):
+        for name in _dtypes_of(out):
+            effect = _effect(variant, output, promoted, result, name, asked=_asked(variant, arguments) is not None)
+            if effect is None:
+                return UNKNOWN
+            seen.add((effect, name, result, _error(variant, output, result, name, _asked(variant, arguments) is not None)))
+    effects = {effect for effect, _, _, _ in seen}
+    if len(effects) != 1:
+        return UNKNOWN
+    effect = effects.pop()
+    if not effect:
+        return FINE
+    results, outs, errors = {r for _, _, r, _ in seen}, {name for _, name, _, _ in seen}, {text for _, _, _, text in seen}
+    if effect == "wrong" or len(errors) > 1:
+        return Verdict(Answer.YES, effect, "" if effect == "wrong" else "RuntimeError")
+    exception, message = split(errors.pop())
+    one = {"result": results.pop() if len(results) == 1 else None, "out": outs.pop() if len(outs) == 1 else None}
+    return Verdict(Answer.YES, effect, exception, filled(message, **one))
+
+
+def _cases(variant: Variant, index: int, arguments: Mapping[str, object], default: str) -> Iterator[tuple[str, str | None]]:
+    asked = _asked(variant, arguments)
+    if asked is not None:
+        for dtype in [asked] if isinstance(asked, str) else DTYPES:
+            yield dtype, dtype
+        return
+    for promoted in sorted(promoted_dtypes(variant, index, arguments, default)):
+        yield promoted, apply_rule(variant.outputs[index].rule, promoted, default)
+
+
+def _dtypes_of(out: TensorFacts) -> list[str]:
+    if out.dtype is not None:
+        return [out.dtype] if out.dtype in DTYPES else []
+    return [name for name in DTYPES if out.kind in (None, kind_of(name))]
+
+
+def _effect(variant: Variant, output: Output, promoted: str, result: str | None, out: str, *, asked: bool) -> str | None:
+    """"raises", "wrong", "" for fine, None for not known."""
+    if result is None:
+        return None
+    safe = can_cast(result, out)
+    if asked:
+        accepted = _by_class(output.with_dtype, result, out) if output.with_dtype else None
+    elif promoted in output.but:
+        accepted = out in output.but[promoted] if out in _MEASURED else None
+    elif output.but and promoted not in _MEASURED:
+        accepted = None
+    else:
+        accepted = _by_class(output.out, result, out)
+    if accepted is None:
+        return None
+    if not accepted:
+        return "raises"
+    return "" if safe or not variant.tensor_parameters else "wrong"
+
+
+def _by_class(kind: str, result: str, out: str) -> bool | None:
+    return {"exact": result == out, "kind": can_cast(result, out), "any": True}.get(kind)
+
+
+def _error(variant: Variant, output: Output, result: str | None, out: str, asked: bool) -> str:
+    if asked:
+        return output.with_dtype_error
+    return output.error if result is None or not can_cast(result, out) else output.width_error

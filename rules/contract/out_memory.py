@@ -1,0 +1,138 @@
+"""The clauses of the out= contract about memory: overlap with operands and with itself, and the number of outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from stridelint.rules.contract import overlap as memory
+from stridelint.rules.contract.answers import Answer
+from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.contract.messages import filled, split
+from stridelint.rules.contract.operators import Variant
+from stridelint.rules.contract.out_dtypes import facts_of
+from stridelint.rules.contract.overlap import Overlap
+from stridelint.rules.contract.verdict import FINE, UNKNOWN, Verdict
+
+
+def overlap_clause(
+    variant: Variant, arguments: Mapping[str, object], out: TensorFacts, required: TensorFacts = TensorFacts()
+) -> Verdict:
+    """Whether out shares memory with an operand in a way that torch refuses, or that spoils the numbers ("wrong").
+
+    Args:
+        variant: what the operator does for these arguments.
+        arguments: by name, as in `TensorEvent`.
+        out: facts of the out tensor.
+        required: facts of the result without out=; an out of another dtype or shape is cast or resized first, which
+            the table does not describe.
+    """
+    if not variant.accepts_out:
+        return UNKNOWN
+    answer = Answer.NO
+    for name in variant.tensor_parameters:
+        value = arguments.get(name)
+        if value is None:
+            continue
+        items = value if isinstance(value, (tuple, list)) else (value,)
+        for each in items:
+            facts = facts_of(each)
+            verdict = UNKNOWN if facts is None else _with_operand(variant, name, facts, out, required, len(items))
+            if verdict.violated is Answer.YES:
+                return verdict
+            answer = answer | verdict.violated
+    return FINE if answer is Answer.NO else UNKNOWN
+
+
+def _with_operand(variant: Variant, name: str, operand: TensorFacts, out: TensorFacts, required: TensorFacts, count: int) -> Verdict:
+    relation = memory.overlap(out, operand)
+    if relation is Overlap.NO:
+        return FINE
+    if relation not in (Overlap.FULL, Overlap.PARTIAL):
+        return UNKNOWN
+    full = relation is Overlap.FULL
+    effect = (variant.full_overlap if full else variant.partial_overlap).get(name, "")
+    if effect == "ok":
+        return FINE
+    resized = required.shape is None or required.shape != out.shape or out.dtype != operand.dtype
+    if not effect or resized or required.dtype != out.dtype:
+        return UNKNOWN
+    if effect == "wrong":
+        # A sequence has one entry for all of its tensors, and which of them may be out differs.
+        return UNKNOWN if count > 1 or not _many(out) else Verdict(Answer.YES, "wrong")
+    if not full and memory.detected_overlap(out, operand) is not Overlap.PARTIAL:
+        return UNKNOWN
+    exception, message = split(variant.errors["full_overlap" if full else "partial_overlap"])
+    return Verdict(Answer.YES, "raises", exception, message)
+
+
+def _many(facts: TensorFacts) -> bool:
+    """More than one element: overlapping one lone element may do no harm."""
+    return facts.shape is not None and any(not isinstance(dim, int) or dim > 1 for dim in facts.shape)
+
+
+def self_overlap_clause(variant: Variant, out: TensorFacts) -> Verdict:
+    """Whether elements of out share memory: refused where an axis is expanded, else the last write wins ("wrong")."""
+    if not variant.accepts_out:
+        return UNKNOWN
+    expanded = _is_expanded(out)
+    if expanded is Answer.YES and variant.self_overlap == "error":
+        exception, message = split(variant.errors["self_overlap"])
+        return Verdict(Answer.YES, "raises", exception, message)
+    overlaps = Answer.YES if expanded is Answer.YES else memory.self_overlap(out)
+    if overlaps is Answer.NO:
+        return FINE
+    if overlaps is Answer.UNKNOWN or not variant.tensor_parameters or (expanded is not Answer.NO and not variant.self_overlap):
+        return UNKNOWN  # A factory fills all elements alike.
+    return Verdict(Answer.YES, "wrong")
+
+
+def _is_expanded(out: TensorFacts) -> Answer:
+    """Whether an axis of several elements has stride 0 (and no axis is empty)."""
+    if out.shape is None or out.strides is None or any(not isinstance(dim, int) for dim in out.shape):
+        return Answer.UNKNOWN
+    if any(dim == 0 for dim in out.shape):
+        return Answer.NO
+    answer = Answer.NO
+    for dim, stride in zip(out.shape, out.strides):
+        if isinstance(dim, int) and dim > 1:
+            answer = answer | (Answer.of(stride == 0) if isinstance(stride, int) else Answer.UNKNOWN)
+    return answer
+
+
+def arity_clause(variant: Variant, name: str, outs: TensorFacts | Sequence[TensorFacts | None]) -> Verdict:
+    """Whether out= has the right number of tensors, none of them twice.
+
+    Args:
+        variant: what the operator does for these arguments.
+        name: the operator's, for the message.
+        outs: one tensor's facts, or those of a tuple or list (None for an element that is not known).
+    """
+    expected = len(variant.outputs)
+    if not variant.accepts_out or not expected:
+        return UNKNOWN
+    if isinstance(outs, TensorFacts):
+        return FINE if expected == 1 else _broken(variant, name, "single", variant.single, expected, 1)
+    if expected == 1:
+        return _broken(variant, name, "tuple_of_one", variant.tuple_of_one, expected, len(outs)) if len(outs) == 1 else UNKNOWN
+    if len(outs) != expected:
+        return _broken(variant, name, "too_few", variant.too_few, expected, len(outs))
+    answer = Answer.NO
+    for index, left in enumerate(outs):
+        for right in outs[:index]:
+            relation = Overlap.UNKNOWN if left is None or right is None else memory.overlap(left, right)
+            if relation is Overlap.FULL:
+                return _broken(variant, name, "twice", variant.twice, expected, expected) if expected == 2 else UNKNOWN
+            answer = answer | Answer.of(None if relation is not Overlap.NO else False)
+    return FINE if answer is Answer.NO else UNKNOWN
+
+
+def _broken(variant: Variant, name: str, clause: str, effect: str, expected: int, given: int) -> Verdict:
+    if effect == "accepted":
+        return FINE
+    if effect == "wrong":
+        return Verdict(Answer.YES, "wrong")
+    if effect != "error":
+        return UNKNOWN
+    exception, message = split(variant.errors.get(clause, "RuntimeError: "))
+    last = name.rpartition(".")[2]
+    return Verdict(Answer.YES, "raises", exception, filled(message, op=last, outputs=str(expected), given=str(given)))
