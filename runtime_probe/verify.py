@@ -20,7 +20,8 @@ CHECKS: tuple[Callable[[Draw, Report], None], ...] = (
     verify_views.axes,
     verify_views.as_dtype,
     verify_views.overlaps,
-    verify_operators.shapes,
+    verify_operators.general_shapes,
+    verify_operators.convolutions,
     verify_operators.spatial_shapes,
     verify_operators.layouts,
 )

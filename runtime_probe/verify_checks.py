@@ -78,11 +78,12 @@ def copied(draw: Draw, report: Report) -> None:
         ):
             made = outcome(call)
             answer = None if made is None else (_strides(made), made is tensor or _is_self(made, tensor))
-            predicted = None if isinstance(copy, Raises) else tuple(copy)
-            if made is not None and not made.numel():  # Empty tensors have no address to compare.
-                answer, predicted = answer[:1] if answer else None, predicted[:1] if predicted else None
-            report.record(kind, predicted, answer, shape, strides, name)
-            if predicted is not None and made is not None and made.numel():
+            expected: tuple[Any, ...] | None = None if isinstance(copy, Raises) else tuple(copy)
+            if made is not None and answer is not None and not made.numel():  # Empty tensors have no address to compare.
+                report.record(kind, expected and expected[:1], answer[:1], shape, strides, name)
+                continue
+            report.record(kind, expected, answer, shape, strides, name)
+            if made is not None:
                 asked = questions.converted(facts, memory_format=name) if kind[0] == "t" else questions.made_contiguous(facts, name)
                 report.record(f"question {kind}", (asked[0].strides, asked[1].value == 2), answer, shape, strides, name)
 
@@ -130,7 +131,7 @@ def iterated(draw: Draw, report: Report) -> None:
 
 
 def _fits(tensor: Any) -> bool:
-    return sum(stride * max(size - 1, 0) for stride, size in zip(tensor.stride(), tensor.shape)) < tensor.numel()
+    return bool(sum(stride * max(size - 1, 0) for stride, size in zip(tensor.stride(), tensor.shape)) < tensor.numel())
 
 
 def _with_out(draw: Draw, report: Report, first: Any, second: Any, third: Any) -> None:

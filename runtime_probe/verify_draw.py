@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
 from stridelint.rules.contract.dtypes import kind_of
@@ -20,7 +20,7 @@ DTYPES = (
 _BUFFER_ELEMENTS = 60_000
 
 
-def load_torch() -> ModuleType:
+def load_torch() -> Any:
     """The torch module; RuntimeError with the way out where it is not installed."""
     try:
         import torch
@@ -85,7 +85,7 @@ def facts_of(tensor: Any) -> TensorFacts:
 class Draw:
     """A source of random shapes and tensors on one device, reproducible by its seed."""
 
-    def __init__(self, torch: ModuleType, seed: int, device: str = "cpu") -> None:
+    def __init__(self, torch: Any, seed: int, device: str = "cpu") -> None:
         self.torch = torch
         self.random = random.Random(seed)
         self.device = device
@@ -95,7 +95,9 @@ class Draw:
         """Memory of a dtype that tensors are cut from."""
         if dtype not in self._buffers:
             made = self.torch.ones(_BUFFER_ELEMENTS, dtype=self.torch.float32, device=self.device)
-            self._buffers[dtype] = made.to(getattr(self.torch, dtype))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # "ComplexHalf support is experimental"
+                self._buffers[dtype] = made.to(getattr(self.torch, dtype))
         return self._buffers[dtype]
 
     def chance(self, probability: float) -> bool:

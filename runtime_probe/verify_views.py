@@ -104,9 +104,9 @@ def overlaps(draw: Draw, report: Report) -> None:
     if status != 2 and torch._debug_has_internal_overlap(second) == 0:
         partial = _refuses(lambda: torch.neg(first, out=second))
         report.record("detected partial overlap", detected is overlap.Overlap.PARTIAL, partial, one, two)
-        if shape:
-            index = torch.arange(shape[0], device=draw.device)
-            any_overlap = _refuses(lambda: torch.index_select(first, 0, index, out=second))
+        if shape and 0 not in shape:
+            index = torch.zeros(shape, dtype=torch.int64, device=draw.device)
+            any_overlap = _refuses(lambda: torch.gather(first, 0, index, out=second))
             expected = detected in (overlap.Overlap.PARTIAL, overlap.Overlap.FULL)
             report.record("detected overlap", expected, any_overlap, one, two)
 

@@ -18,6 +18,7 @@ from stridelint.rules.contract.layout import (
     Ints,
     contiguous_strides,
     format_strides,
+    is_contiguous,
     suggest_memory_format,
 )
 
@@ -49,3 +50,47 @@ def result_strides(layout_class: str, operands: Sequence[Layout], result_shape: 
     if layout_class == KEEPS_CHANNELS_LAST:
         return made_in_format(result_shape, suggest_memory_format(*operands[0]))
     return contiguous_strides(result_shape) if layout_class == DROPS else None
+
+
+def conv_strides(
+    operand: Layout, weight: Layout, result_shape: Ints, *, groups: int = 1, dtype: str | None = None
+) -> Ints | None:
+    """Strides of conv1d, conv2d, conv3d and their transposes on CPU (aten/src/ATen/native/Convolution.cpp).
+
+    The result is channels-last iff input or weight suggests it. A 1d convolution is computed as a 2d one of height 1 on a
+    row-major input, so that only its weight can make the result channels-last. A result without elements is row-major. None where a kernel
+    that depends on the machine decides (conv3d of channels-last float32, groups of other dtypes).
+
+    Args:
+        operand: (shape, strides) of the input, with a batch axis or without.
+        weight: (shape, strides) of the weight.
+        result_shape: as `spatial.conv` or `spatial.conv_transpose` gives it.
+    """
+    space = len(weight[0]) - 2
+    batched = len(operand[0]) == space + 2
+    if not batched:
+        operand = _inserted(operand, 0)
+        result_shape = (1, *result_shape)
+    if space == 1:
+        if not is_contiguous(*operand):
+            operand = operand[0], contiguous_strides(operand[0])
+        operand, weight = _inserted(operand, 2), _inserted(weight, 2)
+        result_shape = (*result_shape[:2], 1, result_shape[2])
+    formats = {suggest_memory_format(*operand), suggest_memory_format(*weight)}
+    kept = CHANNELS_LAST_3D if space == 3 else CHANNELS_LAST
+    if kept not in formats or 0 in operand[0] or (space == 3 and dtype == "float64"):
+        strides = contiguous_strides(result_shape)
+    elif space == 3 or (groups > 1 and dtype != "float32"):
+        return None
+    else:
+        strides = made_in_format(result_shape, kept)
+    if space == 1:
+        strides = (*strides[:2], strides[3])
+    return strides if batched else strides[1:]
+
+
+def _inserted(layout: Layout, axis: int) -> Layout:
+    """The tensor after `unsqueeze(axis)`."""
+    shape, strides = layout
+    stride = shape[axis] * strides[axis] if axis < len(shape) else 1
+    return (*shape[:axis], 1, *shape[axis:]), (*strides[:axis], stride, *strides[axis:])

@@ -1,6 +1,6 @@
 """Result shapes of reductions, products, indexing and rearranging operators, on sizes that may be symbols.
 
-Every function gives None where torch refuses the call or where the sizes do not decide the shape. Axes may be negative.
+Every function gives None where the sizes do not fit or do not decide the shape; not every error of torch is noticed. Axes may be negative.
 Images (convolution, pooling, interpolation, padding) are in `spatial`.
 """
 
@@ -163,9 +163,13 @@ def advanced_index(shape: Dims, indices: Sequence[Dims | None]) -> Dims | None:
     Args:
         indices: per axis the shape of its index tensor, None for `:`; axes beyond are kept. The indexed axes are
             replaced together by the broadcast shape, in front if they are apart (`aten/src/ATen/native/IndexingUtils.h`).
+            An index of shape () selects, as a number does, and no longer counts.
     """
     if len(indices) > len(shape):
         return None
+    padded = (*indices, *[None] * (len(shape) - len(indices)))
+    shape = tuple(dim for dim, index in zip(shape, padded) if index != ())
+    indices = [index for index in padded if index != ()]
     used = [axis for axis, index in enumerate(indices) if index is not None]
     if not used:
         return shape

@@ -1,7 +1,7 @@
 """Result shapes of operators on images and volumes: convolution, pooling, interpolation, padding, pixel shuffling.
 
-Shapes are (batch, channels, *space) or without the batch, sizes may be symbols; None where torch refuses the call or the
-sizes do not decide it.
+Shapes are (batch, channels, *space) or without the batch, sizes may be symbols; None where they do not fit or do not
+decide the shape; not every error of torch is noticed.
 """
 
 from __future__ import annotations
