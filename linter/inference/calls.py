@@ -98,6 +98,7 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
     scope.owner = function.owner or function.scope.owner
     if not bind_parameters(path, scope, function, args):
         return Unknown("arguments")
+    scope.defaulted = set(args.defaulted)
     discarded = node if node is not None and node is path.discarded and is_pure(function.node) else None
     frame = Frame(function, path.discard_site or discarded if discarded is not None else None)
     saved, path.discarded, assertion = path.grad_mode, None, path.assertion

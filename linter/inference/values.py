@@ -353,12 +353,16 @@ def is_none(value: Value | None) -> bool:
 
 @dataclass
 class Arguments:
-    """The evaluated arguments of a call, with the nodes they were written as."""
+    """The evaluated arguments of a call, with the nodes they were written as.
+
+    unknown_star: there are more, from a starred argument. defaulted: names whose value is a parameter's default.
+    """
 
     positional: list[Value] = field(default_factory=list)
     keywords: dict[str, Value] = field(default_factory=dict)
     nodes: dict[int | str, cst.CSTNode] = field(default_factory=dict)
     unknown_star: bool = False
+    defaulted: set[str] = field(default_factory=set)
 
     def get(self, index: int, *names: str) -> Value | None:
         """By position or keyword; None if not given."""
@@ -369,11 +373,11 @@ class Arguments:
     def rest(self, start: int) -> Arguments:
         """The arguments from position `start` on."""
         nodes = {(key - start if isinstance(key, int) else key): node for key, node in self.nodes.items() if not isinstance(key, int) or key >= start}
-        return Arguments(self.positional[start:], self.keywords, nodes, self.unknown_star)
+        return Arguments(self.positional[start:], self.keywords, nodes, self.unknown_star, self.defaulted)
 
     def with_first(self, value: Value, node: cst.CSTNode | None = None) -> Arguments:
         """The same with one more in front (a method's receiver)."""
         nodes: dict[int | str, cst.CSTNode] = {(key + 1 if isinstance(key, int) else key): each for key, each in self.nodes.items()}
         if node is not None:
             nodes[0] = node
-        return Arguments([value, *self.positional], self.keywords, nodes, self.unknown_star)
+        return Arguments([value, *self.positional], self.keywords, nodes, self.unknown_star, self.defaulted)

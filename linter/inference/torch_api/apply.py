@@ -207,7 +207,7 @@ def _strides(operator: Operator, variant: Variant, bound: Dict[str, object], sha
     if variant.layout == "preserve" and tensors and tensors[0].shape == shape:
         return questions.cloned(tensors[0]).strides
     if variant.layout == "channels_last" and tensors:
-        return questions.keeps_channels_last(tensors, shape)
+        return questions.result_of("channels_last", tensors, shape).strides
     return None
 
 

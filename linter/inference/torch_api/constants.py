@@ -5,19 +5,8 @@ from __future__ import annotations
 import math
 
 from stridelint.linter.inference.values import Constant, Dtype, MemoryFormat, Value
-from stridelint.rules.contract.dtypes import DTYPES
+from stridelint.rules.contract.dtypes import ALIASES, DTYPES
 
-_ALIASES = {
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "int": "int32",
-    "long": "int64",
-    "short": "int16",
-    "cfloat": "complex64",
-    "cdouble": "complex128",
-    "chalf": "complex32",
-}
 MEMORY_FORMATS = frozenset({"channels_last", "channels_last_3d", "contiguous_format", "preserve_format"})
 _NUMBERS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau, "Inf": math.inf, "newaxis": None}
 TENSOR_TYPES = {
@@ -38,7 +27,7 @@ def constant(dotted: str) -> Value | None:
     """The constant a dotted name stands for, if any."""
     module, _, name = dotted.rpartition(".")
     if module == "torch":
-        name = _ALIASES.get(name, name)
+        name = ALIASES.get(name, name)
         if name in DTYPES:
             return Dtype(name)
         if name in MEMORY_FORMATS:

@@ -13,7 +13,7 @@ from stridelint.linter.inference.torch_api.registry import Call, method
 from stridelint.linter.inference.values import Sequence, ShapeOf, TensorValue, Unknown, Value, as_dim, as_dims, as_int
 from stridelint.rules.contract import questions, sizes, views
 from stridelint.rules.contract.answers import Answer
-from stridelint.rules.contract.dtypes import kind_of
+from stridelint.rules.contract.dtypes import DTYPES, kind_of
 from stridelint.rules.contract.facts import Dims, TensorFacts
 from stridelint.rules.contract.views import Geometry
 
@@ -229,7 +229,7 @@ def view(call: Call) -> Value:
     if dtype is not None:
         facts = tensor.facts
         geometry = geometry_of(path, tensor)
-        same_size = facts.dtype is not None and questions.same_itemsize(facts.dtype, dtype)
+        same_size = facts.dtype in DTYPES and DTYPES[facts.dtype].bits == DTYPES[dtype].bits
         result = view_of(path, tensor, geometry if same_size else None, call.node)
         result.facts = result.facts.but(dtype=dtype, kind=kind_of(dtype))
         _emit(call, result, dtype=dtype)

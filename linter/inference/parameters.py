@@ -1,0 +1,188 @@
+"""Arguments for a function that is read on its own."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from stridelint.linter.inference.attributes import class_scope, decorator_names
+from stridelint.linter.inference.calls import instantiate
+from stridelint.linter.inference.path import Path, Raised
+from stridelint.linter.inference.scopes import Scope, dotted_name
+from stridelint.linter.inference.values import (
+    Arguments,
+    Class,
+    Constant,
+    Dtype,
+    External,
+    Function,
+    Instance,
+    MemoryFormat,
+    Number,
+    Sequence,
+    SizeValue,
+    TensorValue,
+    Unknown,
+    Value,
+)
+from stridelint.rules.contract import sizes
+from stridelint.rules.contract.facts import TensorFacts
+
+TENSOR_ANNOTATIONS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.LongTensor"})
+
+
+def function(path: Path, scope: Scope, node: cst.FunctionDef) -> tuple[Function, Arguments]:
+    """A top-level function and arguments for it."""
+    return Function(node, scope), arguments(path, scope, node, skip=0)
+
+
+def method(path: Path, scope: Scope, node: cst.FunctionDef, cls: Class) -> tuple[Function, Arguments]:
+    """A method and arguments for it, the object first."""
+    inner = class_scope(cls)
+    bound = Function(node, inner, cls)
+    names = decorator_names(node)
+    if "staticmethod" in names:
+        return bound, arguments(path, scope, node, skip=0)
+    args = arguments(path, scope, node, skip=1)
+    receiver: Value = cls if "classmethod" in names else Instance(cls) if node.name.value == "__init__" else ordinary_instance(path, cls)
+    return bound, args.with_first(receiver)
+
+
+def ordinary_instance(path: Path, cls: Class) -> Instance:
+    """An object as its constructor leaves it; attributes that other methods assign are not known."""
+    from stridelint.linter.inference.attributes import find_method
+
+    instance = Instance(cls)
+    init = find_method(instance, "__init__")
+    saved = path.confidence
+    if init is not None and isinstance(init.node, cst.FunctionDef):
+        with path.mute(), path.grad(True):
+            args = arguments(path, init.scope, init.node, skip=1)
+            try:
+                made = instantiate(path, None, cls, args)
+                instance = made if isinstance(made, Instance) else instance
+            except Raised:
+                instance = Instance(cls)
+    elif init is None:
+        with path.mute():
+            made = instantiate(path, None, cls, Arguments(unknown_star=True))
+            instance = made if isinstance(made, Instance) else instance
+    path.confidence = saved
+    instance.hazy = reassigned(cls) & set(instance.attributes) if init is not None else set()
+    return instance
+
+
+def reassigned(cls: Class) -> set[str]:
+    """Attributes of `self` assigned in methods that the constructor does not call."""
+    methods = {statement.name.value: statement for owner in cls.linearized() for statement in owner.node.body.body if isinstance(statement, cst.FunctionDef)}
+    reached: set[str] = set()
+    waiting = ["__init__", "__post_init__", "setUp", "setup_method"]
+    while waiting:
+        name = waiting.pop()
+        if name in methods and name not in reached:
+            reached.add(name)
+            waiting += _own_calls(methods[name])
+    return {name for key, node in methods.items() if key not in reached for name in _assigned_attributes(node)}
+
+
+def _own_calls(node: cst.CSTNode) -> list[str]:
+    found = []
+    for each in walk(node):
+        if isinstance(each, cst.Call) and isinstance(each.func, cst.Attribute) and isinstance(each.func.value, cst.Name) and each.func.value.value == "self":
+            found.append(each.func.attr.value)
+    return found
+
+
+def _assigned_attributes(node: cst.CSTNode) -> set[str]:
+    found = set()
+    for each in walk(node):
+        targets: list[cst.BaseExpression] = []
+        if isinstance(each, cst.Assign):
+            targets = [target.target for target in each.targets]
+        elif isinstance(each, (cst.AnnAssign, cst.AugAssign)):
+            targets = [each.target]
+        for target in targets:
+            parts = [element.value for element in target.elements] if isinstance(target, (cst.Tuple, cst.List)) else [target]
+            for part in parts:
+                if isinstance(part, cst.Attribute) and isinstance(part.value, cst.Name) and part.value.value == "self":
+                    found.add(part.attr.value)
+    return found
+
+
+def walk(node: cst.CSTNode) -> list[cst.CSTNode]:
+    found = [node]
+    for each in found:
+        found.extend(each.children)
+    return found
+
+
+def arguments(path: Path, scope: Scope, node: cst.FunctionDef, skip: int) -> Arguments:
+    """A value for each parameter: unknown, or what its annotation or default says."""
+    args = Arguments()
+    params = [*node.params.posonly_params, *node.params.params]
+    for param in params[skip:]:
+        value = argument(path, scope, param, args.defaulted)
+        args.positional.append(value)
+    for param in node.params.kwonly_params:
+        args.keywords[param.name.value] = argument(path, scope, param, args.defaulted)
+    args.unknown_star = isinstance(node.params.star_arg, cst.Param) or node.params.star_kwarg is not None
+    return args
+
+
+def argument(path: Path, scope: Scope, param: cst.Param, defaulted: set[str]) -> Value:
+    """A parameter's value when only the function is read."""
+    from stridelint.linter.inference.expressions import evaluate
+
+    name = param.name.value
+    if param.default is not None:
+        with path.mute():
+            default = evaluate(path, scope, param.default)
+        if _is_telling(default):
+            defaulted.add(name)
+            return default
+    if param.annotation is not None:
+        annotated = from_annotation(path, scope, param.annotation.annotation, name)
+        if annotated is not None:
+            return annotated
+    return Unknown(name)
+
+
+def _is_telling(default: Value) -> bool:
+    """Numbers, texts, dtypes and shapes are taken as the usual value; None and flags may well be given otherwise."""
+    if isinstance(default, Constant):
+        return default.value is not None and not isinstance(default.value, bool)
+    if isinstance(default, Sequence):
+        return default.items is not None and all(_is_telling(each) for each in default.items)
+    return isinstance(default, (Dtype, MemoryFormat))
+
+
+def from_annotation(path: Path, scope: Scope, node: cst.BaseExpression, name: str) -> Value | None:
+    """A value of the annotated type; None where the type tells nothing."""
+    from stridelint.linter.inference.expressions import evaluate
+
+    if isinstance(node, cst.SimpleString):
+        text = str(node.evaluated_value)
+        if text.split(".")[-1] == "Tensor":
+            return _tensor(path, name)
+        return None
+    if not isinstance(node, (cst.Name, cst.Attribute)):
+        return None
+    with path.mute():
+        kind = evaluate(path, scope, node)
+    dotted = kind.dotted if isinstance(kind, External) else dotted_name(node)
+    if dotted in TENSOR_ANNOTATIONS:
+        return _tensor(path, name)
+    if dotted == "builtins.int":
+        return SizeValue(sizes.Size.fresh(name))
+    if dotted == "builtins.float":
+        return Number("float")
+    if isinstance(kind, Class) and kind.is_module:
+        return ordinary_instance(path, kind) if len(path.frames) < 2 else None
+    return None
+
+
+def _tensor(path: Path, name: str) -> TensorValue:
+    tensor = path.tensor(TensorFacts())
+    tensor.name = name
+    return tensor
+
+

@@ -1,0 +1,54 @@
+"""One file under analysis: its rules, budgets and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from stridelint.linter.inference.scopes import ModuleIndex
+from stridelint.rules.events import TensorEvent, TestEvent
+from stridelint.rules.rule import Finding, Rule
+
+
+class Program:
+    """What all paths through a file share.
+
+    steps: how much work is left for the file; root_steps: for the function being read.
+    """
+
+    def __init__(self, module: cst.Module, rules: Sequence[Rule], budget: int) -> None:
+        self.module = module
+        self.index = ModuleIndex(module)
+        self.steps = budget
+        self.root_steps = budget
+        self.rules = rules
+        self.findings: dict[tuple[str, int], Finding] = {}
+        self._listeners: dict[str, list[Rule]] = {}
+        self._general = [rule for rule in rules if type(rule).check is not Rule.check and not rule.ops]
+        for rule in rules:
+            for op in rule.ops:
+                self._listeners.setdefault(op, []).append(rule)
+
+    def listens(self, op: str) -> bool:
+        """Some rule wants to see events of this operator."""
+        return bool(self._general) or op in self._listeners
+
+    def judge(self, event: TensorEvent) -> None:
+        """Show an event to the rules that listen to it."""
+        for rule in (*self._general, *self._listeners.get(event.op, ())):
+            for finding in rule.check(event):
+                self.add(finding)
+
+    def judge_test(self, test: TestEvent) -> None:
+        """Show a test function to the rules about tests."""
+        for rule in self.rules:
+            for finding in rule.check_test(test):
+                self.add(finding)
+
+    def add(self, finding: Finding) -> None:
+        """Keep a finding; of several with one code at one place the surest."""
+        key = (finding.rule.code, id(finding.site.node))
+        known = self.findings.get(key)
+        if known is None or known.confidence < finding.confidence:
+            self.findings[key] = finding

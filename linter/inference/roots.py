@@ -1,0 +1,98 @@
+"""Where reading starts: the module's body, each function on its own, each test; and how their paths are explored."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+import libcst as cst
+
+from stridelint.linter.inference import parameters
+from stridelint.linter.inference.calls import call_function
+from stridelint.linter.inference.path import Broke, BudgetExhausted, Continued, Finished, Path, Raised, Returned
+from stridelint.linter.inference.program import Program
+from stridelint.linter.inference.scopes import ModuleScope, flat_statements, make_class
+from stridelint.linter.inference.statements import execute
+from stridelint.linter.inference.values import Arguments, Class, Constant, Function
+
+MAX_PATHS = 24
+ROOT_STEPS = 60_000
+MODULE_STEPS = 200_000
+
+
+def explore(program: Program, run: Callable[[Path], None], *, steps: int, grad_mode: bool | None, paths: int = MAX_PATHS) -> None:
+    """Run a root along different paths: each decision of a path is turned once, nearest to the start first."""
+    waiting: deque[tuple[bool, ...]] = deque([()])
+    seen = {()}
+    program.root_steps = steps
+    for _ in range(paths):
+        if not waiting:
+            return
+        prefix = waiting.popleft()
+        path = Path(program, prefix, grad_mode)
+        try:
+            run(path)
+        except (Returned, Raised, Finished, Broke, Continued):
+            pass
+        except BudgetExhausted:
+            if program.steps < 0:
+                raise
+            return
+        for position in range(len(prefix), len(path.taken)):
+            turned = (*path.taken[:position], not path.taken[position])
+            if turned not in seen:
+                seen.add(turned)
+                waiting.append(turned)
+
+
+def module_scope(program: Program, main: bool) -> ModuleScope:
+    """A fresh scope of the module's names."""
+    scope = ModuleScope(program.index, sequential=main)
+    scope.values["__name__"] = Constant("__main__" if main else "module")
+    scope.values["__file__"] = Constant("file.py")
+    return scope
+
+
+def read_module(program: Program) -> None:
+    """The module's body as a script, `if __name__ == "__main__"` included."""
+
+    def run(path: Path) -> None:
+        scope = module_scope(program, True)
+        path.module_scope = scope
+        execute(path, scope, program.module.body)
+
+    explore(program, run, steps=MODULE_STEPS, grad_mode=True, paths=8)
+
+
+def functions_of(program: Program) -> Iterator[tuple[cst.FunctionDef, cst.ClassDef | None]]:
+    """All functions of the module and methods of its classes."""
+    for statement in flat_statements(program.module.body):
+        if isinstance(statement, cst.FunctionDef):
+            yield statement, None
+        elif isinstance(statement, cst.ClassDef):
+            for member in statement.body.body:
+                if isinstance(member, cst.FunctionDef):
+                    yield member, statement
+
+
+def read_function(program: Program, node: cst.FunctionDef, owner: cst.ClassDef | None) -> None:
+    """A function on its own, with arguments about which only names, annotations and defaults tell something."""
+
+    def run(path: Path) -> None:
+        scope = module_scope(program, False)
+        path.module_scope = scope
+        cls = scope.get(path, owner.name.value) if owner is not None else None
+        if owner is not None and not (isinstance(cls, Class) and cls.node is owner):
+            cls = make_class(path, scope, owner)
+        function, args = parameters.method(path, scope, node, cls) if isinstance(cls, Class) else parameters.function(path, scope, node)
+        call_root(path, function, args)
+
+    in_constructor = node.name.value in ("__init__", "reset_parameters")
+    explore(program, run, steps=ROOT_STEPS, grad_mode=True if in_constructor else None)
+
+
+def call_root(path: Path, function: Function, args: Arguments) -> None:
+    """Call a function whose parameters may stand for defaults: findings that rest on those are only likely."""
+    call_function(path, None, function, args)
+
+

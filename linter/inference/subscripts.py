@@ -1,0 +1,230 @@
+"""`value[index]`."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from stridelint.linter.inference import operators
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.values import (
+    ArrayValue,
+    Constant,
+    Instance,
+    Mapping,
+    Sequence,
+    ShapeOf,
+    Slice,
+    TensorValue,
+    Unknown,
+    Value,
+    as_dim,
+    as_int,
+    is_none,
+)
+from stridelint.rules.contract import shapes, sizes, views
+from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
+from stridelint.rules.contract.generic import strides_in_order
+from stridelint.rules.contract.views import Geometry
+
+
+def item(path: Path, owner: Value, index: Value, node: cst.Subscript) -> Value:
+    """The value of a subscript expression."""
+    if isinstance(owner, TensorValue):
+        return tensor_item(path, owner, index, node)
+    if isinstance(owner, Sequence):
+        return _sequence_item(path, owner, index)
+    if isinstance(owner, Mapping):
+        key = operators.hashable(index)
+        if key is not None and key in owner.entries:
+            return owner.entries[key]
+        return Unknown("item")
+    if isinstance(owner, ShapeOf):
+        return _shape_item(path, owner, index)
+    if isinstance(owner, Instance):
+        return _instance_item(path, owner, index)
+    if isinstance(owner, ArrayValue):
+        from stridelint.linter.inference.torch_api.numpy_api import array_item
+
+        return array_item(path, owner, index, node)
+    if isinstance(owner, Constant) and isinstance(owner.value, str):
+        position = as_int(index)
+        if position is not None and -len(owner.value) <= position < len(owner.value):
+            return Constant(owner.value[position])
+    if isinstance(owner, Unknown):
+        return _unknown_item(owner, index)
+    return Unknown("item")
+
+
+def _unknown_item(owner: Unknown, index: Value) -> Value:
+    """The same item of the same unknown container is the same value, as long as nothing is stored into it."""
+    key = operators.hashable(index)
+    if key is None or isinstance(index, Sequence):
+        return Unknown("item")
+    return owner.attributes.setdefault(f"[{key!r}]", Unknown("item"))
+
+
+def _sequence_item(path: Path, owner: Sequence, index: Value) -> Value:
+    if isinstance(index, Slice):
+        if owner.items is None:
+            return Sequence(None, owner.kind, owner.element)
+        bounds = [None if is_none(each) else as_int(each) for each in (index.start, index.stop, index.step)]
+        given = [not is_none(each) for each in (index.start, index.stop, index.step)]
+        if any(known is None and there for known, there in zip(bounds, given)) or bounds[2] == 0:
+            return Sequence(None, owner.kind, owner.element)
+        return Sequence(owner.items[slice(*bounds)], owner.kind)
+    position = as_int(index)
+    if owner.items is None:
+        return owner.fresh_element()
+    if position is not None and -len(owner.items) <= position < len(owner.items):
+        return owner.items[position]
+    return Unknown("item")
+
+
+def _shape_item(path: Path, owner: ShapeOf, index: Value) -> Value:
+    from stridelint.linter.inference.torch_api.queries import size_at
+
+    shape = path.facts(owner.tensor).shape
+    if isinstance(index, Slice):
+        start = None if is_none(index.start) else as_int(index.start)
+        if shape is None and start is not None and start < 0 and is_none(index.stop) and is_none(index.step):
+            return Sequence([size_at(owner.tensor, None, axis) for axis in range(start, 0)])
+        stop = as_int(index.stop)
+        if shape is None and stop is not None and stop > 0 and (is_none(index.start) or start == 0) and is_none(index.step):
+            return Sequence([size_at(owner.tensor, None, axis) for axis in range(stop)])
+        return Unknown("shape")
+    return size_at(owner.tensor, shape, as_int(index))
+
+
+def _instance_item(path: Path, owner: Instance, index: Value) -> Value:
+    from stridelint.linter.inference.attributes import find_method
+    from stridelint.linter.inference.calls import call_function
+    from stridelint.linter.inference.torch_api.modules import entries_of
+    from stridelint.linter.inference.values import Arguments
+
+    entries = entries_of(owner)
+    if entries is not None:
+        key = operators.hashable(index)
+        if isinstance(key, int) and key < 0:
+            key += len(entries)
+        return entries.get(key, Unknown("item"))
+    method = find_method(owner, "__getitem__")
+    if method is not None:
+        return call_function(path, None, method, Arguments([owner, index]))
+    return Unknown("item")
+
+
+def select(path: Path, tensor: TensorValue, axis: int, index: int) -> TensorValue:
+    """`tensor.select(axis, index)`."""
+    from stridelint.linter.inference.torch_api.view_ops import geometry_of, view_of
+
+    base = geometry_of(path, tensor)
+    return view_of(path, tensor, None if base is None else views.select(base, axis, index), None)
+
+
+def tensor_item(path: Path, tensor: TensorValue, index: Value, node: cst.CSTNode | None) -> Value:
+    """`tensor[index]`: a view for basic indexing, a copy where a tensor or list takes part."""
+    from stridelint.linter.inference.torch_api.view_ops import geometry_of, view_of
+
+    parts = list(index.items) if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None else [index]
+    if any(_is_advanced(part) for part in parts):
+        return _advanced(path, tensor, parts, node)
+    if not all(_is_basic(part) for part in parts):
+        return _copy_or_view(path, tensor)
+    base = geometry_of(path, tensor)
+    geometry = None if base is None else basic_geometry(base, parts)
+    step = "is sliced here" if any(isinstance(part, Slice) and not _is_whole(part) for part in parts) else ""
+    return view_of(path, tensor, geometry, node, step)
+
+
+def _copy_or_view(path: Path, tensor: TensorValue) -> Value:
+    facts = tensor.facts.but(shape=None, strides=None, storage=None, storage_offset=None, is_leaf=None)
+    return TensorValue(facts, tensor.story, tensor.proven)
+
+
+def _is_advanced(part: Value) -> bool:
+    return isinstance(part, (TensorValue, ArrayValue)) or (isinstance(part, Sequence) and part.kind == "list") or (isinstance(part, Constant) and isinstance(part.value, bool))
+
+
+def _is_basic(part: Value) -> bool:
+    return isinstance(part, Slice) or is_none(part) or as_dim(part) is not None or (isinstance(part, Constant) and part.value is ...)
+
+
+def _is_whole(part: Slice) -> bool:
+    return is_none(part.start) and is_none(part.stop) and is_none(part.step)
+
+
+def basic_geometry(base: Geometry, parts: list[Value]) -> Geometry | None:
+    """The view that integers, slices, None and `...` select."""
+    consumed = sum(1 for part in parts if not is_none(part) and not (isinstance(part, Constant) and part.value is ...))
+    missing = len(base.shape) - consumed
+    if missing < 0:
+        return None
+    geometry: Geometry | None = base
+    axis = 0
+    for part in parts:
+        if geometry is None:
+            return None
+        if isinstance(part, Constant) and part.value is ...:
+            axis += missing
+        elif is_none(part):
+            geometry = views.unsqueeze(geometry, axis)
+            axis += 1
+        elif isinstance(part, Slice):
+            geometry = _sliced(geometry, axis, part)
+            axis += 1
+        else:
+            geometry = views.select(geometry, axis, as_dim(part))
+    return geometry
+
+
+def _sliced(base: Geometry, axis: int, part: Slice) -> Geometry | None:
+    step = 1 if is_none(part.step) else as_int(part.step)
+    if step is None:
+        fresh = list(base.shape)
+        fresh[axis] = sizes.Size.fresh("length")
+        return Geometry(tuple(fresh), None, None)
+    start = None if is_none(part.start) else as_dim(part.start)
+    stop = None if is_none(part.stop) else as_dim(part.stop)
+    unclear = (start is None and not is_none(part.start)) or (stop is None and not is_none(part.stop))
+    if unclear:
+        strides = None if base.strides is None else (*base.strides[:axis], sizes.multiply(base.strides[axis], step), *base.strides[axis + 1 :])
+        return Geometry((*base.shape[:axis], sizes.Size.fresh("length"), *base.shape[axis + 1 :]), strides, None)
+    return views.slice_axis(base, axis, start, stop, step)
+
+
+def _advanced(path: Path, tensor: TensorValue, parts: list[Value], node: cst.CSTNode | None) -> Value:
+    facts = path.facts(tensor)
+    grad = facts.requires_grad if path.grad_mode else (False if path.grad_mode is False else None)
+    shape = _advanced_shape(path, facts.shape, parts)
+    strides: Dims | None = None
+    if shape is not None and facts.strides is not None and len(parts) == 1 and facts.shape is not None:
+        if facts.strides == strides_in_order(facts.shape, range(len(facts.shape))):
+            strides = strides_in_order(shape, range(len(shape)))
+    result = TensorFacts(shape, strides, 0, facts.dtype, facts.kind, facts.device, grad, None)
+    made = path.tensor(result, node, "", story=tensor.story)
+    made.proven = tensor.proven
+    return made
+
+
+def _advanced_shape(path: Path, shape: Dims | None, parts: list[Value]) -> Dims | None:
+    if shape is None:
+        return None
+    indices: list[Dims | None] = []
+    kept: list[Dim] = list(shape)
+    for axis, part in enumerate(parts):
+        if isinstance(part, TensorValue):
+            facts = path.facts(part)
+            if facts.kind in ("bool", None) or facts.dtype == "uint8" or facts.shape is None:
+                return None
+            indices.append(facts.shape)
+        elif isinstance(part, Sequence) and part.items is not None and all(as_dim(each) is not None for each in part.items):
+            indices.append((len(part.items),))
+        elif isinstance(part, Slice) and axis < len(kept):
+            geometry = _sliced(Geometry(tuple(kept), None, None), axis, part)
+            if geometry is None:
+                return None
+            kept = list(geometry.shape)
+            indices.append(None)
+        else:
+            return None
+    return shapes.advanced_index(tuple(kept), indices)

@@ -1,0 +1,190 @@
+"""Models of torch's API: what calls return and which events they are."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from stridelint.linter.inference.attributes import as_tensor
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api import constants, conversions, factories, modes, modules, numpy_api, python_api, queries, view_ops  # noqa: F401
+from stridelint.linter.inference.torch_api.apply import apply_call
+from stridelint.linter.inference.torch_api.registry import Call, functions, methods
+from stridelint.linter.inference.values import (
+    Arguments,
+    ArrayValue,
+    BoundMethod,
+    Class,
+    Constant,
+    Instance,
+    Mapping,
+    Sequence,
+    SizeValue,
+    TensorValue,
+    Unknown,
+    Value,
+)
+from stridelint.rules.contract import operators
+from stridelint.rules.events import Form
+
+# Methods that hardly anything but a tensor has: calling one shows that the receiver is a tensor.
+PROVING = frozenset(
+    """dim unsqueeze permute softmax log_softmax sigmoid matmul bmm mm stride data_ptr numel requires_grad_ detach_ masked_fill masked_fill_
+    index_select scatter scatter_ gather unfold narrow repeat_interleave view_as expand_as chunk argmax argmin clamp clamp_ backward""".split()
+)
+
+
+def call_external(path: Path, node: cst.Call, dotted: str, args: Arguments) -> Value:
+    """A call of something imported, by dotted name."""
+    model = functions.get(dotted)
+    if model is not None:
+        return model(Call(path, node, dotted, args))
+    if dotted.startswith("torch."):
+        return _torch(path, node, dotted.removeprefix("torch."), args)
+    return Unknown(dotted)
+
+
+def _torch(path: Path, node: cst.Call, name: str, args: Arguments) -> Value:
+    if name.startswith("Tensor."):
+        receiver = args.get(0)
+        if isinstance(receiver, TensorValue):
+            return tensor_method(path, node, name.removeprefix("Tensor."), receiver, args.rest(1))
+        return Unknown(name)
+    if "." not in name and name in methods and args.positional:
+        receiver = args.positional[0]
+        if isinstance(receiver, Unknown):
+            receiver = as_tensor(path, receiver)
+        if isinstance(receiver, TensorValue):
+            receiver.prove()
+            rest = args.rest(1)
+            if 0 in args.nodes:
+                rest.nodes["receiver"] = args.nodes[0]
+            return methods[name](Call(path, node, name, rest, receiver, Form.FUNCTION))
+        return Unknown(name)
+    operator = operators.lookup(name)
+    if operator is not None and operator.is_function:
+        form = Form.INPLACE if name.endswith("_") else Form.FUNCTION
+        return apply_call(path, name, args, node, form)
+    if name.startswith("nn.init."):
+        return args.get(0, "tensor") or Unknown(name)
+    last = name.rpartition(".")[2]
+    if name.startswith("nn.") and last[:1].isupper():
+        return modules.make_layer(path, node, last, args)
+    if name in ("compile", "jit.script", "jit.trace", "nn.utils.weight_norm", "nn.utils.spectral_norm", "nn.utils.parametrizations.weight_norm", "nn.utils.convert_conv2d_weight_memory_format") and args.positional:
+        return args.positional[0]
+    return Unknown(name)
+
+
+def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments) -> Value:
+    """A call of a method that the file does not define."""
+    receiver = callee.receiver
+    if callee.beyond:
+        return _beyond(path, node, callee, args)
+    if modes.is_unittest_check(node):
+        modes.unittest_compared(path, node, args)
+        return Constant(None)
+    if isinstance(receiver, TensorValue):
+        _remember_receiver(node, args)
+        return tensor_method(path, node, callee.name, receiver, args)
+    if isinstance(receiver, Instance):
+        if receiver.is_module:
+            return modules.module_method(path, node, receiver, callee.name, args)
+        if receiver.external == "numpy.random.Generator":
+            return numpy_api.generator_method(path, node, callee.name, args)
+        return Unknown(callee.name)
+    if isinstance(receiver, ArrayValue):
+        return numpy_api.array_method(path, node, callee, args)
+    if isinstance(receiver, (Sequence, Mapping, Constant, SizeValue)):
+        return python_api.container_method(path, callee, args)
+    if isinstance(receiver, Class):
+        return Unknown(callee.name)
+    if isinstance(receiver, Unknown):
+        return _unknown_method(path, node, receiver, callee.name, args)
+    return Unknown(callee.name)
+
+
+def _remember_receiver(node: cst.Call, args: Arguments) -> None:
+    if isinstance(node.func, cst.Attribute):
+        args.nodes["receiver"] = node.func.value
+
+
+def _unknown_method(path: Path, node: cst.Call, receiver: Unknown, name: str, args: Arguments) -> Value:
+    if not name.isidentifier():
+        return Unknown(name)
+    operator = operators.lookup(name) if name not in methods else None
+    if name in methods or (operator is not None and operator.is_method):
+        tensor = as_tensor(path, receiver)
+        if name in PROVING:
+            tensor.prove()
+        _remember_receiver(node, args)
+        return tensor_method(path, node, name, tensor, args)
+    return Unknown(name)
+
+
+def tensor_method(path: Path, node: cst.CSTNode, name: str, receiver: TensorValue, args: Arguments) -> Value:
+    """`tensor.name(...)`."""
+    model = methods.get(name)
+    if model is not None:
+        return model(Call(path, node, name, args, receiver, Form.METHOD))
+    operator = operators.lookup(name)
+    if operator is None or not operator.is_method:
+        return _unlisted(path, node, name, receiver, args)
+    form = Form.INPLACE if name.endswith("_") and not name.endswith("__") else Form.METHOD
+    result = apply_call(path, name, args.with_first(receiver, args.nodes.get("receiver")), node, form)
+    if not receiver.proven and result is not receiver:
+        for each in result.items or [] if isinstance(result, Sequence) else [result]:
+            if isinstance(each, TensorValue):
+                each.proven = False
+    return result
+
+
+def _unlisted(path: Path, node: cst.CSTNode, name: str, receiver: TensorValue, args: Arguments) -> Value:
+    if name == "numpy":
+        return ArrayValue(path.facts(receiver).but(device="cpu"), receiver.story)
+    if name == "resize_":
+        from stridelint.rules.contract.generic import strides_in_order
+
+        dims = view_ops.dim_arguments(Call(path, node, name, args, receiver))
+        receiver.facts = receiver.facts.but(shape=dims, strides=None if dims is None else strides_in_order(dims, range(len(dims))))
+        return receiver
+    if name in ("set_", "swap_", "resize_as_", "t_", "transpose_", "squeeze_", "unsqueeze_", "swapaxes_"):
+        receiver.facts = receiver.facts.but(shape=None, strides=None, storage_offset=None)
+        return receiver
+    if name.endswith("_") and not name.startswith("_"):
+        return receiver
+    return Unknown(name)
+
+
+def _beyond(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments) -> Value:
+    receiver = callee.receiver
+    if callee.name == "__init__" and isinstance(receiver, Instance):
+        initialize_base(path, node, receiver, callee.beyond, args)
+        return Constant(None)
+    if isinstance(receiver, Instance) and receiver.external and callee.name == "forward":
+        return modules.layer_forward(path, node, receiver, args)
+    if isinstance(receiver, Instance) and receiver.is_module:
+        return modules.module_method(path, node, receiver, callee.name, args)
+    return Unknown(callee.name)
+
+
+def initialize_base(path: Path, node: cst.CSTNode | None, instance: Instance, base: str, args: Arguments) -> None:
+    """`super().__init__(...)` of a class that derives from one of torch's."""
+    from stridelint.linter.inference.torch_api import layers
+
+    name = base.rpartition(".")[2]
+    if base.startswith("torch.nn.") and name in layers.LAYERS:
+        layers.build(path, instance, name, args)
+        instance.external = f"torch.nn.{name}"
+        if name in ("Sequential", "ModuleList", "ModuleDict"):
+            modules._fill_container(path, instance, name, args)
+    elif base.startswith("torch.optim."):
+        params, defaults = args.get(0, "params"), args.get(1, "defaults")
+        group = Mapping({"params": params or Sequence(None, "list")}, open=True)
+        if isinstance(defaults, Mapping):
+            group.entries.update(defaults.entries)
+        instance.attributes["param_groups"] = Sequence([group], "list")
+        instance.attributes["defaults"] = defaults or Mapping(open=True)
+
+
+def call_module(path: Path, node: cst.Call, instance: Instance, args: Arguments) -> Value:
+    """`module(...)`."""
+    return modules.call_module(path, node, instance, args)

@@ -1,0 +1,273 @@
+"""Functions and methods that make tensors."""
+
+from __future__ import annotations
+
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api.constants import TENSOR_TYPES, dtype_name
+from stridelint.linter.inference.torch_api.conversions import device_name
+from stridelint.linter.inference.torch_api.emit import emit, plain
+from stridelint.linter.inference.torch_api.registry import Call, function, method
+from stridelint.linter.inference.values import (
+    ArrayValue,
+    Constant,
+    Instance,
+    MemoryFormat,
+    Number,
+    Sequence,
+    TensorValue,
+    Unknown,
+    Value,
+    as_dim,
+    as_dims,
+    as_int,
+    is_none,
+)
+from stridelint.rules.contract import questions, sizes
+from stridelint.rules.contract.dtypes import kind_of
+from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
+from stridelint.rules.contract.generic import strides_in_order
+from stridelint.rules.events import Form, Operand
+
+SIZED = ("empty", "zeros", "ones", "rand", "randn")
+
+
+def made(call: Call, shape: Dims | None, dtype: str | None, kind: str | None = None, step: str = "is made here") -> Value:
+    """A new row-major tensor; dtype=, device=, requires_grad=, memory_format= and out= of the call are followed."""
+    path, keywords = call.path, call.args.keywords
+    given = keywords.get("dtype")
+    if given is not None and not is_none(given):
+        dtype = dtype_name(given)
+        kind = None
+    if dtype is None and kind is None and given is None:
+        pass
+    elif dtype is not None:
+        kind = kind_of(dtype)
+    strides = None if shape is None else strides_in_order(shape, range(len(shape)))
+    facts = TensorFacts(shape, strides, 0, dtype, kind, _device(call), _grad(call), True)
+    wanted = keywords.get("memory_format")
+    if wanted is not None and not is_none(wanted):
+        name = wanted.name if isinstance(wanted, MemoryFormat) else None
+        facts = facts.but(strides=None) if name is None else questions.like(facts, name, None)
+        step = f"is made here, {name}"
+    out = keywords.get("out")
+    if out is not None and not is_none(out):
+        return _into_out(call, facts, out)
+    return path.tensor(facts, call.node, step)
+
+
+def _into_out(call: Call, facts: TensorFacts, out: Value) -> Value:
+    from stridelint.linter.inference.torch_api.apply import _written
+
+    path = call.path
+    arguments: dict[str, object] = {"size": facts.shape} if facts.shape is not None else {}
+    given = call.args.keywords.get("dtype")
+    if isinstance(out, TensorValue):
+        if given is None:
+            facts = facts.but(dtype=out.facts.dtype, kind=out.facts.kind)  # a factory without dtype= takes out's
+        facts = facts.but(device=out.facts.device if call.args.keywords.get("device") is None else facts.device)
+    sites = {name: each for name, each in call.args.nodes.items() if isinstance(name, str)}
+    emit(path, call.name.removeprefix("torch."), Form.FUNCTION, call.node, arguments, (), plain(path, out, call.args.nodes.get("out")), facts, sites)
+    return _written(path, out, [facts])
+
+
+def _device(call: Call) -> str | None:
+    value = call.args.keywords.get("device")
+    return call.path.default_device if value is None or is_none(value) else device_name(value)
+
+
+def _grad(call: Call) -> bool | None:
+    value = call.args.keywords.get("requires_grad")
+    return False if value is None else call.path.known_truth(value)
+
+
+def size_arguments(call: Call, start: int = 0) -> Dims | None:
+    """Sizes given one by one, as one tuple, or as size=."""
+    from stridelint.linter.inference.torch_api.view_ops import dim_arguments
+
+    return dim_arguments(call, start, "size")
+
+
+@function(*(f"torch.{name}" for name in SIZED))
+def sized(call: Call) -> Value:
+    """`torch.zeros(size)` and its like."""
+    return made(call, size_arguments(call), call.path.default_dtype, "float")
+
+
+@function("torch.full")
+def full(call: Call) -> Value:
+    """`torch.full(size, value)`: the value decides the dtype."""
+    dtype, kind = scalar_dtype(call.path, call.get(1, "fill_value"))
+    return made(call, as_dims(call.get(0, "size")), dtype, kind)
+
+
+def scalar_dtype(path: Path, value: Value | None) -> tuple[str | None, str | None]:
+    """The dtype torch gives a Python number."""
+    from stridelint.linter.inference.operators import number_kind
+
+    kind = None if value is None else number_kind(value)
+    if kind == "float":
+        return path.default_dtype, kind
+    return {"bool": "bool", "integer": "int64", "complex": "complex64"}.get(kind or ""), kind
+
+
+@function("torch.arange", "torch.range")
+def arange(call: Call) -> Value:
+    """`torch.arange(start, end, step)`."""
+    given = [call.get(index, name) for index, name in enumerate(("start", "end", "step"))]
+    if len(call.args.positional) == 1 and "end" not in call.args.keywords:
+        given = [Constant(0), call.get(0), None]
+    kinds = [scalar_dtype(call.path, value) for value in given if value is not None]
+    dtype: str | None = "int64" if all(kind == "integer" or kind == "bool" for _, kind in kinds) else None
+    kind = "integer" if dtype else "float" if any(each == "float" for _, each in kinds) else None
+    if kind == "float":
+        dtype = call.path.default_dtype
+    start, end = as_dim(given[0]) if given[0] is not None else 0, as_dim(given[1])
+    step = 1 if given[2] is None else as_int(given[2])
+    length: Dim = sizes.Size.fresh("length")
+    if start is not None and end is not None and step:
+        count = sizes.floor_divide(sizes.add(sizes.subtract(end, start), step - 1 if step > 0 else step + 1), step)
+        length = count if count is not None and not (isinstance(count, int) and count < 0) else length
+    return made(call, (length,), dtype, kind)
+
+
+@function("torch.linspace", "torch.logspace", "torch.hann_window", "torch.hamming_window", "torch.blackman_window", "torch.bartlett_window", "torch.kaiser_window")
+def linspace(call: Call) -> Value:
+    """One axis of floats."""
+    index = 2 if call.name in ("torch.linspace", "torch.logspace") else 0
+    steps = as_dim(call.get(index, "steps", "window_length"))
+    return made(call, (steps if steps is not None else sizes.Size.fresh("steps"),), call.path.default_dtype, "float")
+
+
+@function("torch.eye")
+def eye(call: Call) -> Value:
+    """`torch.eye(n, m)`."""
+    rows = as_dim(call.get(0, "n"))
+    columns = as_dim(call.get(1, "m")) if call.get(1, "m") is not None else rows
+    return made(call, None if rows is None or columns is None else (rows, columns), call.path.default_dtype, "float")
+
+
+@function("torch.randint")
+def randint(call: Call) -> Value:
+    """`torch.randint(low, high, size)`."""
+    values = call.args.positional
+    size = call.args.keywords.get("size") or next((value for value in values if isinstance(value, Sequence)), None)
+    return made(call, as_dims(size), "int64")
+
+
+@function("torch.randperm")
+def randperm(call: Call) -> Value:
+    """`torch.randperm(n)`."""
+    count = as_dim(call.get(0, "n"))
+    return made(call, None if count is None else (count,), "int64")
+
+
+@function("torch.empty_strided")
+def empty_strided(call: Call) -> Value:
+    """`torch.empty_strided(size, stride)`."""
+    shape, strides = as_dims(call.get(0, "size")), as_dims(call.get(1, "stride"))
+    value = made(call, shape, call.path.default_dtype, "float", "is made here with these strides")
+    assert isinstance(value, TensorValue)
+    value.facts = value.facts.but(strides=strides)
+    return value
+
+
+@function("torch.tensor", "torch.as_tensor", "torch.asarray", "torch.Tensor", "torch.scalar_tensor")
+def tensor(call: Call) -> Value:
+    """`torch.tensor(data)`."""
+    data = call.get(0, "data", "s")
+    if call.name == "torch.Tensor":
+        shape = size_arguments(call)
+        if shape is not None and not isinstance(data, Sequence):
+            return made(call, shape, call.path.default_dtype, "float")
+        shape, _, _ = _nested(call.path, data)
+        return made(call, shape, call.path.default_dtype, "float")
+    if isinstance(data, (ArrayValue, TensorValue)):
+        return _from_data(call, data)
+    shape, dtype, kind = _nested(call.path, data)
+    if isinstance(data, (Unknown, Instance)) and call.name in ("torch.as_tensor", "torch.asarray"):
+        return made(call, None, None)
+    return made(call, shape, dtype, kind)
+
+
+def _from_data(call: Call, data: ArrayValue | TensorValue) -> Value:
+    facts = call.path.facts(data) if isinstance(data, TensorValue) else data.facts
+    _emit_from_array(call, data)
+    aliases = call.name != "torch.tensor" and call.args.keywords.get("dtype") is None
+    value = made(call, facts.shape, facts.dtype, facts.kind, "is made here")
+    assert isinstance(value, TensorValue)
+    copied = facts if aliases else questions.cloned(facts)
+    grad = facts.requires_grad if aliases and isinstance(data, TensorValue) else value.facts.requires_grad
+    value.facts = value.facts.but(
+        strides=copied.strides, storage=facts.storage if aliases else value.facts.storage, storage_offset=facts.storage_offset if aliases else 0, requires_grad=grad
+    )
+    return value
+
+
+def _emit_from_array(call: Call, data: ArrayValue | TensorValue) -> None:
+    if isinstance(data, ArrayValue):
+        source = Operand(data.facts)
+        emit(call.path, "from_numpy", call.form, call.node, {"input": source}, (source,))
+
+
+def _nested(path: Path, data: Value | None) -> tuple[Dims | None, str | None, str | None]:
+    """Shape, dtype and kind of nested lists of numbers."""
+    if isinstance(data, Sequence):
+        if data.items is None:
+            inner = _nested(path, data.fresh_element())
+            return (None if inner[0] is None else (sizes.Size.fresh("length"), *inner[0])), inner[1], inner[2]
+        if not data.items:
+            return (0,), path.default_dtype, "float"
+        parts = [_nested(path, each) for each in data.items]
+        shape = parts[0][0] if all(part[0] == parts[0][0] for part in parts) else None
+        kinds = [part[2] for part in parts]
+        kind = None if None in kinds else max((each for each in kinds if each is not None), key=("bool", "integer", "float", "complex").index)
+        dtype = {"bool": "bool", "integer": "int64", "float": path.default_dtype, "complex": "complex64"}.get(kind or "")
+        return (None if shape is None else (len(data.items), *shape)), dtype, kind
+    if data is None:
+        return None, None, None
+    if isinstance(data, TensorValue):
+        facts = path.facts(data)
+        return facts.shape, facts.dtype, facts.kind
+    dtype, kind = scalar_dtype(path, data)
+    return (() if kind is not None or isinstance(data, Number) else None), dtype, kind
+
+
+@function("torch.from_numpy")
+def from_numpy(call: Call) -> Value:
+    """`torch.from_numpy(array)`: shares the array's memory."""
+    data = call.get(0)
+    if not isinstance(data, ArrayValue):
+        return call.path.tensor(TensorFacts(device="cpu", requires_grad=False, is_leaf=True), call.node, "is made here")
+    _emit_from_array(call, data)
+    facts = data.facts.but(device="cpu", requires_grad=False, is_leaf=True)
+    return TensorValue(facts, (*data.story, ("is made here", call.node)))
+
+
+@method("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor")
+def new(call: Call) -> Value:
+    """`x.new_zeros(size)`: x's dtype and device, always row-major."""
+    facts = call.path.facts(call.tensor)
+    if call.name == "new_tensor":
+        shape, dtype, kind = _nested(call.path, call.get(0, "data"))
+    else:
+        shape = as_dims(call.get(0, "size")) if call.name == "new_full" else size_arguments(call)
+        dtype, kind = facts.dtype, facts.kind
+    value = made(call, shape, dtype, kind)
+    if isinstance(value, TensorValue) and call.args.keywords.get("device") is None:
+        value.facts = value.facts.but(device=facts.device)
+    receiver = plain(call.path, call.tensor, call.args.nodes.get("receiver"))
+    if isinstance(value, TensorValue) and isinstance(receiver, Operand):
+        emit(call.path, call.name, call.form, call.node, {"input": receiver, "size": shape}, (receiver,), None, value.facts, None, call.tensor)
+    return value
+
+
+@function(*(f"torch.{name}" for name in TENSOR_TYPES), *(f"torch.cuda.{name}" for name in TENSOR_TYPES))
+def typed(call: Call) -> Value:
+    """`torch.LongTensor(...)`."""
+    name = call.name.rpartition(".")[2]
+    data = call.get(0)
+    shape = _nested(call.path, data)[0] if isinstance(data, Sequence) else size_arguments(call)
+    value = made(call, shape, TENSOR_TYPES[name])
+    if isinstance(value, TensorValue) and ".cuda." in call.name:
+        value.facts = value.facts.but(device="cuda")
+    return value

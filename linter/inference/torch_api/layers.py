@@ -1,0 +1,185 @@
+"""torch.nn's layers as data: constructor arguments, parameters, and the function each applies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api.constants import dtype_name
+from stridelint.linter.inference.values import FALSE, NONE, Arguments, Constant, Instance, Sequence, Value, as_dim, as_dims, is_none
+from stridelint.rules.contract import sizes
+from stridelint.rules.contract.dtypes import kind_of
+from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
+from stridelint.rules.contract.generic import strides_in_order
+
+
+@dataclass(frozen=True)
+class Layer:
+    """signature: constructor arguments in order. function: what a call applies. passed: constructor arguments that are
+    passed on to the function by keyword. parameters: names of the tensors passed after the input, in order."""
+
+    signature: tuple[str, ...]
+    function: str = ""
+    passed: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_CONV = _words("in_channels out_channels kernel_size stride padding dilation groups bias padding_mode device dtype")
+_CONV_TRANSPOSE = _words("in_channels out_channels kernel_size stride padding output_padding groups bias dilation padding_mode device dtype")
+_BATCH_NORM = _words("num_features eps momentum affine track_running_stats device dtype")
+_MAX_POOL = _words("kernel_size stride padding dilation return_indices ceil_mode")
+_AVG_POOL = _words("kernel_size stride padding ceil_mode count_include_pad divisor_override")
+_F = "nn.functional."
+
+LAYERS: dict[str, Layer] = {
+    **{f"Conv{n}d": Layer(_CONV, f"{_F}conv{n}d", _words("stride padding dilation groups"), ("weight", "bias")) for n in (1, 2, 3)},
+    **{
+        f"ConvTranspose{n}d": Layer(_CONV_TRANSPOSE, f"{_F}conv_transpose{n}d", _words("stride padding output_padding groups dilation"), ("weight", "bias"))
+        for n in (1, 2, 3)
+    },
+    "Linear": Layer(_words("in_features out_features bias device dtype"), f"{_F}linear", (), ("weight", "bias")),
+    "Embedding": Layer(_words("num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse device dtype"), f"{_F}embedding", (), ("weight",)),
+    **{f"BatchNorm{n}d": Layer(_BATCH_NORM, f"{_F}batch_norm", (), ("running_mean", "running_var", "weight", "bias")) for n in (1, 2, 3)},
+    "SyncBatchNorm": Layer(_BATCH_NORM, f"{_F}batch_norm", (), ("running_mean", "running_var", "weight", "bias")),
+    **{f"InstanceNorm{n}d": Layer(_BATCH_NORM, f"{_F}instance_norm") for n in (1, 2, 3)},
+    "GroupNorm": Layer(_words("num_groups num_channels eps affine device dtype"), f"{_F}group_norm", ("num_groups",)),
+    "LayerNorm": Layer(_words("normalized_shape eps elementwise_affine bias device dtype"), f"{_F}layer_norm", ("normalized_shape",)),
+    **{f"MaxPool{n}d": Layer(_MAX_POOL, f"{_F}max_pool{n}d", _words("kernel_size stride padding dilation ceil_mode")) for n in (1, 2, 3)},
+    **{f"AvgPool{n}d": Layer(_AVG_POOL, f"{_F}avg_pool{n}d", _words("kernel_size stride padding ceil_mode")) for n in (1, 2, 3)},
+    **{f"Adaptive{k}Pool{n}d": Layer(("output_size",), f"{_F}adaptive_{k.lower()}_pool{n}d", ("output_size",)) for k in ("Avg", "Max") for n in (1, 2, 3)},
+    "Upsample": Layer(_words("size scale_factor mode align_corners"), f"{_F}interpolate", _words("size scale_factor mode")),
+    "UpsamplingNearest2d": Layer(_words("size scale_factor"), f"{_F}interpolate", _words("size scale_factor")),
+    "UpsamplingBilinear2d": Layer(_words("size scale_factor"), f"{_F}interpolate", _words("size scale_factor")),
+    "PixelShuffle": Layer(("upscale_factor",), f"{_F}pixel_shuffle", ("upscale_factor",)),
+    "PixelUnshuffle": Layer(("downscale_factor",), f"{_F}pixel_unshuffle", ("downscale_factor",)),
+    "Softmax": Layer(("dim",), f"{_F}softmax", ("dim",)),
+    "LogSoftmax": Layer(("dim",), f"{_F}log_softmax", ("dim",)),
+    "Dropout": Layer(_words("p inplace"), f"{_F}dropout"),
+    "Dropout2d": Layer(_words("p inplace"), f"{_F}dropout2d"),
+    "Dropout3d": Layer(_words("p inplace"), f"{_F}dropout3d"),
+    "PReLU": Layer(_words("num_parameters init device dtype"), f"{_F}prelu", (), ("weight",)),
+    "GLU": Layer(("dim",), f"{_F}glu", ("dim",)),
+    "LeakyReLU": Layer(_words("negative_slope inplace"), f"{_F}leaky_relu"),
+    "ELU": Layer(_words("alpha inplace"), f"{_F}elu"),
+    "Hardtanh": Layer(_words("min_val max_val inplace"), f"{_F}hardtanh"),
+    "GELU": Layer(("approximate",), f"{_F}gelu"),
+    **{
+        name: Layer(("inplace",), f"{_F}{function}")
+        for name, function in {
+            "ReLU": "relu",
+            "ReLU6": "relu6",
+            "SiLU": "silu",
+            "Mish": "mish",
+            "SELU": "selu",
+            "CELU": "celu",
+            "Hardswish": "hardswish",
+            "Hardsigmoid": "hardsigmoid",
+        }.items()
+    },
+    "Sigmoid": Layer((), "sigmoid"),
+    "Tanh": Layer((), "tanh"),
+    "Softplus": Layer(_words("beta threshold"), f"{_F}softplus"),
+    "Softsign": Layer((), f"{_F}softsign"),
+    "LogSigmoid": Layer((), f"{_F}logsigmoid"),
+    "Identity": Layer(()),
+    "Flatten": Layer(_words("start_dim end_dim")),
+    "Unflatten": Layer(_words("dim unflattened_size")),
+    "ZeroPad2d": Layer(("padding",)),
+    "Sequential": Layer(()),
+    "ModuleList": Layer(("modules",)),
+    "ModuleDict": Layer(("modules",)),
+    "DataParallel": Layer(("module",)),
+}
+
+
+def parameters_of(path: Path, name: str, config: dict[str, Value]) -> dict[str, tuple[Dims | None, bool]]:
+    """Shapes of a layer's tensors; the flag tells parameters from buffers."""
+
+    def dim(key: str, default: Dim | None = None) -> Dim:
+        value = as_dim(config.get(key)) if key in config else default
+        return value if value is not None else sizes.Size.fresh(key)
+
+    found: dict[str, tuple[Dims | None, bool]] = {}
+    if name.startswith("Conv"):
+        axes = int(name[-2])
+        given = config.get("kernel_size")
+        kernel = as_dims(given) if isinstance(given, Sequence) else (dim("kernel_size"),) * axes
+        kernel = kernel if kernel is not None and len(kernel) == axes else tuple(sizes.Size.fresh("kernel") for _ in range(axes))
+        first, second = ("in_channels", "out_channels") if "Transpose" in name else ("out_channels", "in_channels")
+        per_group = sizes.floor_divide(dim(second), dim("groups", 1))
+        found["weight"] = ((dim(first), per_group if per_group is not None else sizes.Size.fresh("channels"), *kernel), True)
+        found["bias"] = ((dim("out_channels"),), True)
+    elif name == "Linear":
+        found["weight"] = ((dim("out_features"), dim("in_features")), True)
+        found["bias"] = ((dim("out_features"),), True)
+    elif name == "Embedding":
+        found["weight"] = ((dim("num_embeddings"), dim("embedding_dim")), True)
+    elif "BatchNorm" in name:
+        size = (dim("num_features"),)
+        found.update(weight=(size, True), bias=(size, True), running_mean=(size, False), running_var=(size, False))
+    elif name == "GroupNorm":
+        found.update(weight=((dim("num_channels"),), True), bias=((dim("num_channels"),), True))
+    elif name == "LayerNorm":
+        given = config.get("normalized_shape")
+        shape = as_dims(given) if isinstance(given, Sequence) else (dim("normalized_shape"),)
+        found.update(weight=(shape, True), bias=(shape, True))
+    elif name == "PReLU":
+        found["weight"] = ((dim("num_parameters", 1),), True)
+    return found
+
+
+def build(path: Path, instance: Instance, name: str, args: Arguments) -> None:
+    """Give an object the configuration and tensors of a layer."""
+    layer = LAYERS[name]
+    config = dict(zip(layer.signature, args.positional))
+    config.update(args.keywords)
+    instance.config = config
+    if args.unknown_star:
+        instance.complete = False
+    dtype = path.default_dtype
+    given = config.get("dtype")
+    if given is not None and not is_none(given):
+        dtype = dtype_name(given)
+    from stridelint.linter.inference.torch_api.conversions import device_name
+
+    place = config.get("device")
+    device = path.default_device if place is None or is_none(place) else device_name(place)
+    for key, (shape, is_parameter) in parameters_of(path, name, config).items():
+        switch = {"bias": "bias"}.get(key) if name.startswith(("Conv", "Linear", "LayerNorm")) else None
+        if switch is not None and switch in config and path.known_truth(config[switch]) is False:
+            instance.attributes[key] = NONE
+            continue
+        strides = None if shape is None else strides_in_order(shape, range(len(shape)))
+        facts = TensorFacts(shape, strides, 0, dtype, kind_of(dtype) if dtype else "float", device, is_parameter, True)
+        tensor = path.tensor(facts)
+        tensor.is_parameter, tensor.is_buffer = is_parameter, not is_parameter
+        tensor.name = f"{name}.{key}"
+        instance.attributes[key] = tensor
+    _public_configuration(instance, name, config)
+
+
+def _public_configuration(instance: Instance, name: str, config: dict[str, Value]) -> None:
+    """`conv.out_channels`, `conv.stride`, ...: readable attributes; numbers per axis are tuples."""
+    axes = int(name[-2]) if name[-1] == "d" and name[-2].isdigit() else 0
+    defaults: dict[str, Value] = {}
+    if name.startswith("Conv"):
+        defaults = {"stride": Constant(1), "padding": Constant(0), "dilation": Constant(1), "groups": Constant(1)}
+    elif "Pool" in name:
+        defaults = {"padding": Constant(0)}
+    for key, value in {**defaults, **config}.items():
+        if key in ("bias", "device", "dtype", "inplace") or key in instance.attributes:
+            continue
+        spread = name.startswith("Conv") and key in ("kernel_size", "stride", "padding", "dilation")
+        instance.attributes[key] = Sequence([value] * axes) if spread and as_dim(value) is not None else value
+
+
+def is_inplace(path: Path, instance: Instance) -> bool:
+    """Built with inplace=True."""
+    value = instance.config.get("inplace", FALSE)
+    return path.known_truth(value) is True
+
+

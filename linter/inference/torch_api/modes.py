@@ -1,0 +1,165 @@
+"""Functions that change how the code after them runs: grad mode, default dtype and device, and comparisons in tests."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from stridelint.linter.inference import contexts, testing
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api.constants import dtype_name
+from stridelint.linter.inference.torch_api.conversions import device_name
+from stridelint.linter.inference.torch_api.emit import plain
+from stridelint.linter.inference.torch_api.registry import Call, function
+from stridelint.linter.inference.values import (
+    NONE,
+    Arguments,
+    Class,
+    Constant,
+    Device,
+    Function,
+    GradMode,
+    Instance,
+    TensorValue,
+    Unknown,
+    Value,
+)
+from stridelint.rules.contract.facts import TensorFacts
+
+
+@function(*contexts.GRAD_OFF)
+def no_grad(call: Call) -> Value:
+    """`torch.no_grad()`; `inference_mode(False)` leaves the mode as it is."""
+    value = call.get(0, "mode")
+    if isinstance(value, (Function, Class)):
+        return _decorated(value, GradMode(False))
+    if value is not None and call.name.endswith("inference_mode"):
+        known = call.path.known_truth(value)
+        return GradMode(False if known else call.path.grad_mode if known is False else None)
+    return GradMode(False)
+
+
+@function(*contexts.GRAD_ON)
+def enable_grad(call: Call) -> Value:
+    """`torch.enable_grad()`."""
+    value = call.get(0)
+    return _decorated(value, GradMode(True)) if isinstance(value, (Function, Class)) else GradMode(True)
+
+
+def _decorated(value: Function | Class, mode: GradMode) -> Value:
+    if isinstance(value, Class):
+        return value
+    wrapped = Function(value.node, value.scope, value.owner)
+    wrapped.grad_mode = mode
+    return wrapped
+
+
+@function("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
+def set_grad_enabled(call: Call) -> Value:
+    """`torch.set_grad_enabled(x)`: takes effect at once, as a context until its end."""
+    value = call.get(0, "mode")
+    known = None if value is None else call.path.known_truth(value)
+    call.path.grad_mode = known
+    return GradMode(known)
+
+
+@function(*contexts.AUTOCAST)
+def autocast(call: Call) -> Value:
+    """`torch.autocast(...)`."""
+    enabled = call.args.keywords.get("enabled")
+    if enabled is not None and call.path.known_truth(enabled) is False:
+        return Unknown("context")
+    return Instance(None, "torch.autocast")
+
+
+@function("torch.device")
+def device(call: Call) -> Value:
+    """`torch.device("cuda", 0)`."""
+    value = call.get(0, "type", "device")
+    if isinstance(value, Device):
+        return value
+    name = device_name(value)
+    index = call.get(1, "index")
+    if name is None:
+        return Unknown("device")
+    if isinstance(index, Constant):
+        return Device(f"{name}:{index.value}")
+    return Device(name) if index is None else Unknown("device")
+
+
+@function("torch.set_default_dtype")
+def set_default_dtype(call: Call) -> Value:
+    """`torch.set_default_dtype(dtype)`."""
+    call.path.default_dtype = dtype_name(call.get(0))
+    return NONE
+
+
+@function("torch.set_default_device", "torch.set_default_tensor_type")
+def set_default_device(call: Call) -> Value:
+    """`torch.set_default_device(device)`; a tensor type sets dtype and device."""
+    call.path.default_device = device_name(call.get(0)) if call.name.endswith("device") else None
+    if call.name.endswith("type"):
+        call.path.default_dtype = None
+    return NONE
+
+
+@function("torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer")
+def parameter(call: Call) -> Value:
+    """`nn.Parameter(data)`: the data's memory, requiring grad."""
+    data = call.get(0, "data")
+    wanted = call.get(1, "requires_grad")
+    enabled = True if wanted is None else call.path.known_truth(wanted)
+    is_buffer = call.name.endswith("Buffer")
+    facts = call.path.facts(data) if isinstance(data, TensorValue) else TensorFacts()
+    story = data.story if isinstance(data, TensorValue) else ()
+    value = TensorValue(facts.but(requires_grad=False if is_buffer else enabled, is_leaf=True), story)
+    value.is_parameter, value.is_buffer = not is_buffer, is_buffer
+    return value
+
+
+COMPARISONS = {"torch.equal": "equal", "torch.allclose": "allclose"}
+
+
+@function(*COMPARISONS)
+def compare(call: Call) -> Value:
+    """`torch.equal(a, b)`: values only."""
+    tensors = [value for value in call.args.positional[:2] if isinstance(value, TensorValue)]
+    if call.path.assertion is not None:
+        testing.record(call.path, COMPARISONS[call.name], tensors, {})
+    return Unknown("bool")
+
+
+@function("torch.testing.assert_close", "torch.testing.assert_allclose", "torch.testing._internal.common_utils.assertEqual")
+def assert_close(call: Call) -> Value:
+    """`torch.testing.assert_close(a, b, check_stride=...)`."""
+    values = [*call.args.positional[:2], *(call.args.keywords[key] for key in ("actual", "expected") if key in call.args.keywords)]
+    tensors = [value for value in values if isinstance(value, TensorValue)]
+    arguments: dict[str, object] = {key: plain(call.path, value) for key, value in call.args.keywords.items() if key == "check_stride"}
+    testing.record(call.path, "assert_close", tensors, arguments, call.node)
+    return NONE
+
+
+@function("numpy.testing.assert_allclose", "numpy.testing.assert_array_equal", "numpy.testing.assert_almost_equal", "numpy.testing.assert_array_almost_equal")
+def assert_arrays(call: Call) -> Value:
+    """numpy's comparisons: values only."""
+    testing.record(call.path, "allclose", [], {}, call.node)
+    return NONE
+
+
+UNITTEST_CHECKS = frozenset({"assertTrue", "assertFalse", "assertEqual", "assertNotEqual", "assertIs", "assertIn", "assertLess", "assertGreater"})
+
+
+def is_unittest_check(node: cst.CSTNode) -> bool:
+    """`self.assertTrue(...)`: its arguments are asserted."""
+    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in UNITTEST_CHECKS
+
+
+def unittest_compared(path: Path, node: cst.Call, args: Arguments) -> None:
+    """`self.assertEqual(a, b)` of tensors compares values (torch's own TestCase ignores strides unless told)."""
+    assert isinstance(node.func, cst.Attribute)
+    tensors = [value for value in args.positional[:2] if isinstance(value, TensorValue)]
+    if node.func.attr.value == "assertEqual" and len(tensors) == 2:
+        exact = args.keywords.get("exact_stride")
+        kind = "stride" if exact is not None and path.known_truth(exact) is not False else "equal"
+        testing.record(path, kind, tensors, {}, node)
+
+

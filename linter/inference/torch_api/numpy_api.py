@@ -1,0 +1,215 @@
+"""As much of numpy as reaches torch: dtypes, shapes and strides of arrays that become tensors."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api.registry import Call, function
+from stridelint.linter.inference.values import (
+    Arguments,
+    ArrayValue,
+    BoundMethod,
+    Constant,
+    External,
+    Instance,
+    Sequence,
+    TensorValue,
+    Unknown,
+    Value,
+    as_dims,
+    as_int,
+)
+from stridelint.rules.contract import sizes, views
+from stridelint.rules.contract.dtypes import kind_of
+from stridelint.rules.contract.facts import Dims, TensorFacts
+from stridelint.rules.contract.generic import strides_in_order
+from stridelint.rules.contract.views import Geometry
+
+DTYPES = {
+    **{name: name for name in ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128")},
+    "bool_": "bool",
+    "bool": "bool",
+    "float": "float64",
+    "int": "int64",
+    "double": "float64",
+    "single": "float32",
+    "half": "float16",
+}
+_BUILTIN = {"builtins.float": "float64", "builtins.int": "int64", "builtins.bool": "bool", "builtins.complex": "complex128"}
+
+
+def numpy_dtype(value: Value | None) -> str | None:
+    """The dtype an argument of numpy names, in torch's words."""
+    if isinstance(value, External):
+        if value.dotted in _BUILTIN:
+            return _BUILTIN[value.dotted]
+        module, _, name = value.dotted.rpartition(".")
+        return DTYPES.get(name) if module == "numpy" else None
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return DTYPES.get(value.value)
+    return None
+
+
+def array(shape: Dims | None, dtype: str | None, call: Call) -> ArrayValue:
+    """A new array in C order."""
+    strides = None if shape is None else strides_in_order(shape, range(len(shape)))
+    facts = TensorFacts(shape, strides, 0, dtype, kind_of(dtype) if dtype else None, "cpu", False, True, call.path.new_storage())
+    return ArrayValue(facts, (("is made here", call.node),))
+
+
+@function(*(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full")))
+def made(call: Call) -> Value:
+    """`np.zeros(shape, dtype)`."""
+    given = call.get(2 if call.name == "numpy.full" else 1, "dtype")
+    shape = call.get(0, "shape")
+    number = as_int(shape)
+    dims = (number,) if number is not None else as_dims(shape)
+    dtype = ("float64" if call.name != "numpy.full" else None) if given is None else numpy_dtype(given)
+    return array(dims, dtype, call)
+
+
+@function("numpy.asarray", "numpy.array", "numpy.ascontiguousarray", "numpy.copy")
+def as_array(call: Call) -> Value:
+    """`np.asarray(data, dtype)`."""
+    source, given = call.get(0), call.get(1, "dtype")
+    dtype = numpy_dtype(given)
+    if isinstance(source, (ArrayValue, TensorValue)):
+        facts = source.facts
+        changed = dtype is not None and dtype != facts.dtype
+        if call.name == "numpy.asarray" and given is None:
+            return ArrayValue(facts, source.story)
+        strides = facts.strides if call.name == "numpy.asarray" and not changed else None
+        if facts.shape is not None and (call.name == "numpy.ascontiguousarray" or changed or call.name != "numpy.asarray"):
+            strides = strides_in_order(facts.shape, range(len(facts.shape))) if call.name == "numpy.ascontiguousarray" else None
+        kept = dtype if given is not None else facts.dtype
+        return ArrayValue(facts.but(dtype=kept, kind=kind_of(kept) if kept else None, strides=strides), source.story)
+    return array(None, dtype, call)
+
+
+@function("numpy.random.default_rng", "numpy.random.RandomState")
+def generator(call: Call) -> Value:
+    """A random generator."""
+    return Instance(None, "numpy.random.Generator")
+
+
+@function("numpy.random.rand", "numpy.random.randn", "numpy.random.random", "numpy.random.uniform", "numpy.random.normal")
+def random(call: Call) -> Value:
+    """Random float64 numbers."""
+    shape = as_dims(call.get(-1, "size"))
+    if call.name in ("numpy.random.rand", "numpy.random.randn"):
+        shape = as_dims(Sequence(call.args.positional))
+    return array(shape, "float64", call)
+
+
+@function("numpy.random.randint")
+def randint(call: Call) -> Value:
+    """Random integers."""
+    return _integers(call)
+
+
+def _integers(call: Call) -> Value:
+    given = call.get(3, "dtype")
+    size = call.get(2, "size")
+    number = as_int(size)
+    return array((number,) if number is not None else as_dims(size), "int64" if given is None else numpy_dtype(given), call)
+
+
+def generator_method(path: Path, node: cst.CSTNode, name: str, args: Arguments) -> Value:
+    """A method of a random generator."""
+    call = Call(path, node, name, args)
+    if name in ("integers", "randint"):
+        return _integers(call)
+    if name in ("random", "normal", "standard_normal", "uniform", "rand", "randn"):
+        index = 0 if name in ("random", "standard_normal") else 2
+        return array(as_dims(call.get(index, "size")), "float64", call)
+    return Unknown(name)
+
+
+def array_item(path: Path, owner: ArrayValue, index: Value, node: cst.CSTNode) -> Value:
+    """`array[index]`: slices may have negative steps."""
+    from stridelint.linter.inference.values import Slice
+
+    parts = list(index.items) if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None else [index]
+    negative = any(isinstance(part, Slice) and (as_int(part.step) or 1) < 0 for part in parts)
+    facts = owner.facts.but(shape=None, strides=None, storage_offset=None)
+    if negative:
+        return ArrayValue(facts.but(strides=_negative_strides(owner.facts, parts), shape=owner.facts.shape), (*owner.story, ("gets a negative stride here", node)))
+    from stridelint.linter.inference.subscripts import _is_basic, basic_geometry
+
+    if owner.facts.shape is not None and all(_is_basic(part) for part in parts):
+        geometry = basic_geometry(Geometry(owner.facts.shape, owner.facts.strides, owner.facts.storage_offset), parts)
+        if geometry is not None:
+            return ArrayValue(facts.but(shape=geometry.shape, strides=geometry.strides, storage_offset=geometry.offset), owner.story)
+    basic = all(_is_basic(part) for part in parts)
+    return ArrayValue(facts if basic else facts.but(storage=None), owner.story)
+
+
+def _negative_strides(facts: TensorFacts, parts: list[Value]) -> Dims | None:
+    from stridelint.linter.inference.values import Slice
+
+    if facts.shape is None or facts.strides is None:
+        return None
+    strides = list(facts.strides)
+    dots = next((index for index, part in enumerate(parts) if isinstance(part, Constant) and part.value is ...), None)
+    for index, part in enumerate(parts):
+        axis = index if dots is None or index < dots else len(strides) - (len(parts) - index)
+        if isinstance(part, Slice):
+            strides[axis] = sizes.multiply(strides[axis], as_int(part.step) or 1)
+        elif not (isinstance(part, Constant) and part.value is ...):
+            return None
+    return tuple(strides)
+
+
+def array_method(path: Path, node: cst.CSTNode, callee: BoundMethod, args: Arguments) -> Value:
+    """A method or attribute of an array."""
+    owner = callee.receiver
+    assert isinstance(owner, ArrayValue)
+    facts = owner.facts
+    if callee.name == "astype":
+        dtype = numpy_dtype(args.get(0, "dtype"))
+        strides = facts.strides if facts.strides is not None and all(not isinstance(each, int) or each >= 0 for each in facts.strides) else None
+        return ArrayValue(facts.but(dtype=dtype, kind=kind_of(dtype) if dtype else None, strides=strides, storage=path.new_storage()), owner.story)
+    if callee.name == "copy":
+        shape = facts.shape
+        strides = None if shape is None else strides_in_order(shape, range(len(shape)))
+        return ArrayValue(facts.but(strides=strides, storage=path.new_storage(), storage_offset=0), owner.story)
+    if callee.name == "transpose" and facts.shape is not None:
+        order = [as_int(value) for value in args.positional]
+        axes = [axis for axis in order if axis is not None]
+        geometry = views.permute(Geometry(facts.shape, facts.strides, facts.storage_offset), axes or tuple(reversed(range(len(facts.shape)))))
+        if geometry is not None and len(axes) == len(order):
+            return ArrayValue(facts.but(shape=geometry.shape, strides=geometry.strides), owner.story)
+    if callee.name in ("transpose", "reshape", "squeeze", "swapaxes", "view", "ravel", "flatten"):
+        return ArrayValue(facts.but(shape=None, strides=None), owner.story)
+    if callee.name in ("item", "tolist", "mean", "sum", "max", "min", "std"):
+        return Unknown(callee.name)
+    return Unknown(callee.name)
+
+
+def array_binary(path: Path, name: str, left: Value, right: Value) -> Value:
+    """Arithmetic with an array: the dtype where it surely stays."""
+    from stridelint.linter.inference.operators import number_kind
+
+    owner, other = (left, right) if isinstance(left, ArrayValue) else (right, left)
+    assert isinstance(owner, ArrayValue)
+    facts = owner.facts
+    dtype: str | None = None
+    kind = facts.kind
+    if isinstance(other, ArrayValue):
+        dtype = facts.dtype if other.facts.dtype == facts.dtype and name in ("add", "sub", "mul") else None
+        kind = kind_of(dtype) if dtype else None
+    elif facts.dtype is not None:
+        scalar = number_kind(other)
+        if name in ("add", "sub", "mul", "floor_divide", "remainder") and scalar in ("integer", "bool") and facts.kind != "bool":
+            dtype = facts.dtype
+        elif scalar in ("float", "integer") and facts.kind == "float":
+            dtype = facts.dtype
+        else:
+            kind = "float" if name == "div" and facts.kind in ("integer", "bool") else None
+    if name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        dtype, kind = "bool", "bool"
+    strides = facts.strides if not isinstance(other, ArrayValue) else None
+    return ArrayValue(facts.but(dtype=dtype, kind=kind, strides=strides, storage=path.new_storage(), shape=facts.shape if not isinstance(other, ArrayValue) else None), owner.story)
+
+

@@ -1,0 +1,585 @@
+"""Python's own functions and the methods of its containers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from stridelint.linter.inference.attributes import as_tensor, attribute
+from stridelint.linter.inference.iteration import items_of
+from stridelint.linter.inference.path import Finished, Path
+from stridelint.linter.inference.torch_api.registry import Call, function
+from stridelint.linter.inference.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Arguments,
+    ArrayValue,
+    BoundMethod,
+    Class,
+    Condition,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Number,
+    Partial,
+    Sequence,
+    ShapeOf,
+    SizeValue,
+    TensorValue,
+    Unknown,
+    Value,
+    as_dim,
+    as_int,
+    number,
+)
+from stridelint.rules.contract import sizes
+
+MAX_RANGE = 64
+
+
+@function("builtins.len")
+def length(call: Call) -> Value:
+    """`len(x)`."""
+    from stridelint.linter.inference.torch_api.queries import size_at
+    from stridelint.linter.inference.torch_api.tensor_attributes import rank_value
+
+    value = call.get(0)
+    if isinstance(value, Sequence) and value.items is not None:
+        return Constant(len(value.items))
+    if isinstance(value, Mapping) and not value.open:
+        return Constant(len(value.entries))
+    if isinstance(value, TensorValue):
+        return size_at(value, call.path.facts(value).shape, 0)
+    if isinstance(value, ShapeOf):
+        return rank_value(call.path, value.tensor)
+    if isinstance(value, Constant) and isinstance(value.value, (str, bytes)):
+        return Constant(len(value.value))
+    if isinstance(value, Instance):
+        from stridelint.linter.inference.torch_api.modules import entries_of
+
+        entries = entries_of(value)
+        if entries is not None:
+            return Constant(len(entries))
+    if isinstance(value, Unknown):
+        return value.attributes.setdefault("len()", SizeValue(sizes.Size.fresh("length")))
+    return SizeValue(sizes.Size.fresh("length"))
+
+
+@function("builtins.range")
+def range_(call: Call) -> Value:
+    """`range(...)`: its numbers where they are known and few."""
+    values = [as_int(value) for value in call.args.positional]
+    if values and None not in values:
+        numbers = range(*[value for value in values if value is not None][:3]) if 0 not in values[2:3] else range(0)
+        if len(numbers) <= MAX_RANGE:
+            return Sequence([Constant(each) for each in numbers], "list")
+        return Sequence(None, "list", lambda: SizeValue(sizes.Size.fresh("index")))
+    return Sequence(None, "list", lambda: SizeValue(sizes.Size.fresh("index")))
+
+
+@function("builtins.enumerate")
+def enumerate_(call: Call) -> Value:
+    """`enumerate(x)`."""
+    value = call.get(0, "iterable")
+    items, exhaustive = items_of(call.path, value) if value is not None else ([], False)
+    if exhaustive:
+        return Sequence([Sequence([Constant(index), each]) for index, each in enumerate(items)], "list")
+    if not items:
+        return Sequence(None)
+    first = items[0]
+    from stridelint.linter.inference.expressions import renewed
+
+    return Sequence(None, "list", lambda: Sequence([SizeValue(sizes.Size.fresh("index")), renewed(call.path, first)]))
+
+
+@function("builtins.zip", "itertools.product")
+def zip_(call: Call) -> Value:
+    """`zip(a, b)`."""
+    from stridelint.linter.inference.expressions import renewed
+
+    parts = [items_of(call.path, value) for value in call.args.positional]
+    if parts and all(exhaustive for _, exhaustive in parts) and not call.args.unknown_star:
+        if call.name == "itertools.product":
+            return _product([items for items, _ in parts])
+        return Sequence([Sequence(list(row)) for row in zip(*(items for items, _ in parts))], "list")
+    if not parts or any(not items for items, _ in parts):
+        return Sequence(None)
+    firsts = [items[0] for items, _ in parts]
+    return Sequence(None, "list", lambda: Sequence([renewed(call.path, each) for each in firsts]))
+
+
+def _product(parts: list[list[Value]]) -> Value:
+    rows: list[list[Value]] = [[]]
+    for items in parts:
+        rows = [[*row, each] for row in rows for each in items]
+        if len(rows) > MAX_RANGE:
+            return Sequence(None)
+    return Sequence([Sequence(row) for row in rows], "list")
+
+
+@function("builtins.list", "builtins.tuple", "builtins.sorted", "builtins.reversed", "builtins.iter", "builtins.set", "builtins.frozenset", "torch.Size", "tqdm.tqdm", "tqdm.auto.tqdm")
+def listed(call: Call) -> Value:
+    """`list(x)`, `tuple(x)`: the items, in order where that is known."""
+    value = call.get(0)
+    kind = "tuple" if call.name in ("builtins.tuple", "torch.Size") else "list"
+    if value is None:
+        return Sequence([], kind)
+    if isinstance(value, ShapeOf):
+        return value
+    if isinstance(value, Unknown):
+        return Sequence(None, kind)
+    items, exhaustive = items_of(call.path, value)
+    if not exhaustive:
+        first = items[0] if items else None
+        from stridelint.linter.inference.expressions import renewed
+
+        return Sequence(None, kind, None if first is None else lambda: renewed(call.path, first))
+    if call.name == "builtins.reversed":
+        items = items[::-1]
+    if call.name in ("builtins.sorted", "builtins.set", "builtins.frozenset") and len(items) > 1:
+        return _sorted(call, items, kind)
+    return Sequence(items, kind)
+
+
+def _sorted(call: Call, items: list[Value], kind: str) -> Value:
+    known = [each.value for each in items if isinstance(each, Constant)]
+    if len(known) == len(items) and not call.args.keywords:
+        try:
+            return Sequence([Constant(each) for each in sorted(known)], kind)
+        except TypeError:
+            return Sequence(None, kind)
+    return Sequence(None, kind)
+
+
+@function("builtins.dict", "collections.OrderedDict")
+def dict_(call: Call) -> Value:
+    """`dict(...)`."""
+    from stridelint.linter.inference.operators import hashable
+
+    result = Mapping(open=call.args.unknown_star)
+    value = call.get(0)
+    if isinstance(value, Mapping):
+        result.entries.update(value.entries)
+        result.open |= value.open
+    elif value is not None:
+        items, exhaustive = items_of(call.path, value)
+        result.open |= not exhaustive
+        for each in items if exhaustive else []:
+            key = hashable(each.items[0]) if isinstance(each, Sequence) and each.items and len(each.items) == 2 else None
+            if key is None or not isinstance(each, Sequence) or each.items is None:
+                result.open = True
+            else:
+                result.entries[key] = each.items[1]
+    result.entries.update(call.args.keywords)
+    return result
+
+
+@function("builtins.int", "builtins.float", "builtins.bool", "builtins.complex", "builtins.round", "builtins.abs")
+def converted(call: Call) -> Value:
+    """`int(x)` and its like."""
+    value = call.get(0)
+    kind = {"builtins.int": "integer", "builtins.round": "integer", "builtins.float": "float", "builtins.bool": "bool", "builtins.complex": "complex"}.get(call.name)
+    if isinstance(value, Constant) and isinstance(value.value, (int, float, str)):
+        python = {"builtins.int": int, "builtins.float": float, "builtins.bool": bool, "builtins.abs": abs, "builtins.round": round}.get(call.name)
+        try:
+            return Constant(python(value.value)) if python is not None and len(call.args.positional) == 1 else Number(kind or "float")
+        except (ValueError, TypeError, OverflowError):
+            return Unknown()
+    if isinstance(value, SizeValue) and call.name in ("builtins.int", "builtins.abs"):
+        return value
+    if call.name == "builtins.abs":
+        if isinstance(value, TensorValue):
+            from stridelint.linter.inference.torch_api.apply import apply_call
+
+            return apply_call(call.path, "abs", call.args, call.node, call.form)
+        return Unknown() if value is None else Number(value.kind) if isinstance(value, Number) else Unknown()
+    if call.name == "builtins.bool" and value is not None:
+        known = call.path.known_truth(value)
+        return Number("bool") if known is None else TRUE if known else FALSE
+    if call.name == "builtins.int":
+        return SizeValue(sizes.Size.fresh("int"))
+    return Number(kind or "float")
+
+
+@function("builtins.min", "builtins.max", "builtins.sum")
+def extreme(call: Call) -> Value:
+    """`min(...)`, `max(...)`, `sum(...)`."""
+    values = call.args.positional
+    if len(values) == 1 or call.name == "builtins.sum":
+        items, exhaustive = items_of(call.path, values[0]) if values else ([], False)
+        if not exhaustive or "key" in call.args.keywords:
+            dims = [as_dim(each) for each in items]
+            return SizeValue(sizes.Size.fresh("number")) if items and None not in dims else Unknown()
+        values = items + (values[1:] if call.name == "builtins.sum" else [])
+    if call.name == "builtins.sum":
+        return _sum(call, values)
+    known = [each.value for each in values if isinstance(each, Constant) and isinstance(each.value, (int, float))]
+    if known and len(known) == len(values):
+        return Constant(min(known) if call.name == "builtins.min" else max(known))
+    dims = [as_dim(each) for each in values]
+    return SizeValue(sizes.Size.fresh("number")) if None not in dims else Unknown()
+
+
+def _sum(call: Call, values: list[Value]) -> Value:
+    total: Value = Constant(0)
+    for each in values:
+        left, right = as_dim(total), as_dim(each)
+        if left is not None and right is not None:
+            total = number(sizes.add(left, right))
+        elif isinstance(total, Constant) and isinstance(each, Constant) and isinstance(each.value, (int, float)):
+            total = Constant(total.value + each.value)
+        elif isinstance(each, TensorValue) or isinstance(total, TensorValue):
+            from stridelint.linter.inference.torch_api.apply import apply_call
+            from stridelint.rules.events import Form
+
+            total = apply_call(call.path, "add", Arguments([total, each]), call.node, Form.OPERATOR)
+        else:
+            return Unknown()
+    return total
+
+
+@function("builtins.isinstance")
+def isinstance_(call: Call) -> Value:
+    """`isinstance(x, types)`."""
+    value, types = call.get(0), call.get(1)
+    if value is None or types is None:
+        return Unknown()
+    parts = types.items if isinstance(types, Sequence) and types.items is not None else [types]
+    classes = [part for part in parts if isinstance(part, Class)]
+    if isinstance(value, Instance) and value.cls is not None and classes:
+        if any(cls.node in [each.node for each in value.cls.linearized()] for cls in classes):
+            return TRUE
+    dotted = [part.dotted for part in parts if isinstance(part, External)]
+    if len(dotted) + len(classes) != len(parts):
+        return Condition(("isinstance", value.identity, tuple(part.identity for part in parts)))
+    return is_instance(call.path, value, [*dotted, *(f"file.{cls.name}" for cls in classes)])
+
+
+_TYPES: dict[type[Value], tuple[str, ...]] = {
+    TensorValue: ("torch.Tensor", "torch.FloatTensor", "torch.cuda.FloatTensor"),
+    Sequence: ("builtins.list", "builtins.tuple", "torch.Size", "collections.abc.Sequence", "collections.abc.Iterable", "typing.Sequence", "typing.Iterable"),
+    Mapping: ("builtins.dict", "collections.abc.Mapping", "collections.OrderedDict", "typing.Mapping"),
+    ArrayValue: ("numpy.ndarray",),
+    SizeValue: ("builtins.int", "numbers.Number", "numbers.Integral"),
+    Function: ("types.FunctionType", "collections.abc.Callable", "typing.Callable"),
+}
+
+
+def is_instance(path: Path, value: Value, dotted: list[str]) -> Value:
+    """Whether a value is of one of the types, by dotted name; assuming it of an unknown value makes it a tensor."""
+    if isinstance(value, TensorValue) and not value.proven:
+        return Condition(("isinstance", value.identity, tuple(dotted)), lambda outcome: value.prove() if outcome and dotted == ["torch.Tensor"] else None)
+    if isinstance(value, TensorValue) and "torch.nn.Parameter" in dotted and len(dotted) == 1:
+        return TRUE if value.is_parameter else FALSE
+    if isinstance(value, Sequence):
+        wanted = {"builtins.list": "list", "builtins.tuple": "tuple"}
+        kinds = [wanted.get(name) for name in dotted]
+        if None not in kinds:
+            return TRUE if value.kind in kinds else FALSE
+    if isinstance(value, Constant):
+        names = [f"builtins.{kind.__name__}" for kind in type(value.value).__mro__ if kind is not object]
+        if isinstance(value.value, (int, float)):
+            names += ["numbers.Number", "numbers.Integral" if isinstance(value.value, int) else "numbers.Real"]
+        return TRUE if any(name in dotted for name in names) else FALSE
+    if isinstance(value, Instance):
+        if value.external and value.external in dotted:
+            return TRUE
+        if value.is_module and "torch.nn.Module" in dotted:
+            return TRUE
+        if value.external:
+            return FALSE if value.is_module else Condition(("isinstance", value.identity, tuple(dotted)))
+        return FALSE if value.complete and all(name.startswith(("builtins.", "file.", "torch.Tensor")) for name in dotted) else Condition(("isinstance", value.identity, tuple(dotted)))
+    for kind, names in _TYPES.items():
+        if isinstance(value, kind):
+            return TRUE if any(name in names for name in dotted) else FALSE
+    if isinstance(value, Unknown):
+        unknown = value
+
+        def assume(outcome: bool) -> None:
+            if outcome and dotted == ["torch.Tensor"]:
+                as_tensor(path, unknown).prove()
+
+        return Condition(("isinstance", value.identity, tuple(dotted)), assume)
+    return Condition(("isinstance", value.identity, tuple(dotted)))
+
+
+@function("builtins.getattr")
+def getattr_(call: Call) -> Value:
+    """`getattr(x, "name", default)`."""
+    owner, name = call.get(0), call.get(1)
+    if owner is None or not isinstance(name, Constant) or not isinstance(name.value, str):
+        return Unknown("getattr")
+    if isinstance(owner, Instance) and call.get(2) is not None and name.value not in owner.attributes:
+        return Unknown("getattr")
+    return attribute(call.path, owner, name.value)
+
+
+@function("builtins.setattr")
+def setattr_(call: Call) -> Value:
+    """`setattr(x, "name", value)`."""
+    owner, name, value = call.get(0), call.get(1), call.get(2)
+    if isinstance(owner, Instance) and value is not None:
+        if isinstance(name, Constant) and isinstance(name.value, str):
+            owner.attributes[name.value] = value
+        else:
+            owner.complete = False
+    return NONE
+
+
+@function("builtins.hasattr")
+def hasattr_(call: Call) -> Value:
+    """`hasattr(x, "name")`."""
+    owner, name = call.get(0), call.get(1)
+    if isinstance(owner, Instance) and isinstance(name, Constant) and name.value in owner.attributes:
+        return TRUE
+    return Condition(("hasattr", owner.identity if owner else None, name.value if isinstance(name, Constant) else None))
+
+
+@function("builtins.map")
+def map_(call: Call) -> Value:
+    """`map(f, items)`."""
+    from stridelint.linter.inference.calls import call as call_value
+    from stridelint.linter.inference.expressions import renewed
+
+    target, source = call.get(0), call.get(1)
+    if target is None or source is None or not isinstance(call.node, cst.Call):
+        return Sequence(None)
+    items, exhaustive = items_of(call.path, source)
+    results = [call_value(call.path, call.node, target, Arguments([each])) for each in (items[:MAX_RANGE] if exhaustive else items[:1])]
+    if exhaustive and len(items) <= MAX_RANGE:
+        return Sequence(results, "list")
+    return Sequence(None, "list", (lambda: renewed(call.path, results[0])) if results else None)
+
+
+@function("builtins.next")
+def next_(call: Call) -> Value:
+    """`next(iterator)`: the first item."""
+    value = call.get(0)
+    if isinstance(value, Sequence):
+        return value.items[0] if value.items else value.fresh_element() if value.items is None else Unknown()
+    return Unknown("next")
+
+
+@function("pytest.param")
+def pytest_param(call: Call) -> Value:
+    """`pytest.param(values, id=...)`."""
+    return Sequence(list(call.args.positional), "pytest.param")
+
+
+@function("functools.partial")
+def partial(call: Call) -> Value:
+    """`functools.partial(f, ...)`."""
+    target = call.get(0)
+    return Unknown() if target is None else Partial(target, call.args.positional[1:], call.args.keywords)
+
+
+@function("builtins.print", "warnings.warn", "builtins.id", "builtins.hash", "logging.info", "logging.warning", "gc.collect")
+def nothing(call: Call) -> Value:
+    """Functions without an effect on tensors."""
+    return NONE
+
+
+@function("sys.exit", "builtins.exit", "builtins.quit", "os._exit", "pytest.skip", "pytest.fail", "pytest.exit", "pytest.xfail")
+def leave(call: Call) -> Value:
+    """The path ends here."""
+    raise Finished
+
+
+@function("math.prod")
+def prod(call: Call) -> Value:
+    """`math.prod(sizes)`."""
+    value = call.get(0)
+    if isinstance(value, Sequence) and value.items is not None:
+        dims = [as_dim(each) for each in value.items]
+        if None not in dims:
+            return number(sizes.product(tuple(dim for dim in dims if dim is not None)))
+    return SizeValue(sizes.Size.fresh("product"))
+
+
+@function("math.sqrt", "math.exp", "math.log", "math.sin", "math.cos", "math.log2", "math.pow", "math.tan", "math.atan", "time.time", "random.random", "random.uniform")
+def float_(call: Call) -> Value:
+    """A float."""
+    return Number("float")
+
+
+@function("math.ceil", "math.floor", "random.randint", "random.randrange", "math.gcd", "math.factorial")
+def int_(call: Call) -> Value:
+    """An integer."""
+    return SizeValue(sizes.Size.fresh("int"))
+
+
+@function("copy.copy", "copy.deepcopy")
+def copied(call: Call) -> Value:
+    """`copy.deepcopy(x)`: tensors keep their strides."""
+    from stridelint.linter.inference.expressions import renewed
+
+    value = call.get(0)
+    if isinstance(value, (TensorValue, Sequence, Mapping)):
+        result = renewed(call.path, value)
+        if isinstance(result, TensorValue) and isinstance(value, TensorValue):
+            result.is_parameter = value.is_parameter
+        return result
+    if isinstance(value, Instance):
+        return copy_instance(call.path, value, {})
+    return Unknown("copy") if value is None else value
+
+
+def copy_instance(path: Path, instance: Instance, seen: dict[int, Instance]) -> Instance:
+    """A deep copy of an object."""
+    from stridelint.linter.inference.expressions import renewed
+
+    if instance.identity in seen:
+        return seen[instance.identity]
+    result = Instance(instance.cls, instance.external)
+    seen[instance.identity] = result
+    result.config, result.complete, result.hazy = dict(instance.config), instance.complete, set(instance.hazy)
+    for name, value in instance.attributes.items():
+        if isinstance(value, Instance):
+            result.attributes[name] = copy_instance(path, value, seen)
+        elif isinstance(value, Mapping):
+            entries = {key: copy_instance(path, each, seen) if isinstance(each, Instance) else each for key, each in value.entries.items()}
+            result.attributes[name] = Mapping(entries, value.open)
+        elif isinstance(value, TensorValue):
+            copy = renewed(path, value)
+            assert isinstance(copy, TensorValue)
+            copy.is_parameter, copy.is_buffer, copy.name = value.is_parameter, value.is_buffer, value.name
+            result.attributes[name] = copy
+        else:
+            result.attributes[name] = value
+    return result
+
+
+def container_method(path: Path, callee: BoundMethod, args: Arguments) -> Value:
+    """A method of a list, tuple, dict or string."""
+    handler = _CONTAINER.get((type(callee.receiver), callee.name))
+    if handler is not None:
+        return handler(path, callee.receiver, args)
+    if isinstance(callee.receiver, Constant) and isinstance(callee.receiver.value, str):
+        return _string_method(callee.receiver.value, callee.name, args)
+    if isinstance(callee.receiver, Sequence) and callee.name in ("insert", "remove", "sort", "reverse", "clear"):
+        callee.receiver.items = None
+    return Unknown(callee.name)
+
+
+def _string_method(text: str, name: str, args: Arguments) -> Value:
+    plain = [value.value for value in args.positional if isinstance(value, Constant)]
+    if len(plain) == len(args.positional) and name in ("lower", "upper", "strip", "startswith", "endswith", "replace", "split", "lstrip", "rstrip", "removeprefix", "removesuffix", "capitalize"):
+        try:
+            result = getattr(text, name)(*plain)
+        except (TypeError, ValueError):
+            return Unknown()
+        return Sequence([Constant(each) for each in result], "list") if isinstance(result, list) else Constant(result)
+    return Unknown("string")
+
+
+def _append(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Sequence)
+    value = args.get(0)
+    if owner.items is not None and value is not None:
+        owner.items.append(value)
+    return NONE
+
+
+def _extend(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Sequence)
+    value = args.get(0)
+    items, exhaustive = items_of(path, value) if value is not None else ([], False)
+    owner.items = [*owner.items, *items] if exhaustive and owner.items is not None else None
+    return NONE
+
+
+def _pop(path: Path, owner: Value, args: Arguments) -> Value:
+    if isinstance(owner, Sequence):
+        position = -1 if args.get(0) is None else as_int(args.get(0))
+        if owner.items is not None and position is not None and -len(owner.items) <= position < len(owner.items):
+            return owner.items.pop(position)
+        return Unknown("pop")
+    return _get(path, owner, args)
+
+
+def _get(path: Path, owner: Value, args: Arguments) -> Value:
+    from stridelint.linter.inference.operators import hashable
+
+    assert isinstance(owner, Mapping)
+    first = args.get(0)
+    key = None if first is None else hashable(first)
+    if key is not None and key in owner.entries:
+        return owner.entries[key]
+    default = args.get(1, "default")
+    return Unknown("get") if owner.open or key is None else default or NONE
+
+
+def _setdefault(path: Path, owner: Value, args: Arguments) -> Value:
+    from stridelint.linter.inference.operators import hashable
+
+    assert isinstance(owner, Mapping)
+    first, default = args.get(0), args.get(1)
+    key = None if first is None else hashable(first)
+    if key is None or owner.open:
+        owner.open = True
+        return Unknown("setdefault")
+    return owner.entries.setdefault(key, default or NONE)
+
+
+def _update(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Mapping)
+    other = args.get(0)
+    if isinstance(other, Mapping):
+        owner.entries.update(other.entries)
+        owner.open |= other.open
+    elif other is not None:
+        owner.open = True
+        owner.entries.clear()
+    owner.entries.update(args.keywords)
+    return NONE
+
+
+def _values(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Mapping)
+    return Sequence(list(owner.entries.values()), "list") if not owner.open else Sequence(None)
+
+
+def _keys(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Mapping)
+    return Sequence([Constant(key) for key in owner.entries], "list") if not owner.open else Sequence(None)
+
+
+def _items(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Mapping)
+    pairs: list[Value] = [Sequence([Constant(key), value]) for key, value in owner.entries.items()]
+    return Sequence(pairs, "list") if not owner.open else Sequence(None)
+
+
+def _copy(path: Path, owner: Value, args: Arguments) -> Value:
+    if isinstance(owner, Sequence):
+        return Sequence(None if owner.items is None else list(owner.items), owner.kind, owner.element)
+    assert isinstance(owner, Mapping)
+    return Mapping(dict(owner.entries), owner.open)
+
+
+def _numel(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Sequence)
+    dims = [as_dim(each) for each in owner.items or []]
+    return Unknown() if owner.items is None or None in dims else number(sizes.product(tuple(dim for dim in dims if dim is not None)))
+
+
+_CONTAINER: dict[tuple[type[Value], str], Callable[[Path, Value, Arguments], Value]] = {
+    (Sequence, "append"): _append,
+    (Sequence, "extend"): _extend,
+    (Sequence, "pop"): _pop,
+    (Sequence, "copy"): _copy,
+    (Sequence, "numel"): _numel,
+    (Mapping, "get"): _get,
+    (Mapping, "pop"): _pop,
+    (Mapping, "setdefault"): _setdefault,
+    (Mapping, "update"): _update,
+    (Mapping, "values"): _values,
+    (Mapping, "keys"): _keys,
+    (Mapping, "items"): _items,
+    (Mapping, "copy"): _copy,
+}
+
