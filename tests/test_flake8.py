@@ -1,0 +1,103 @@
+"""The plugin inside a real flake8."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("flake8")
+
+from flake8.main import application
+
+from stridelint.linter.flake8_plugin import Plugin
+
+TEXT = "import torch\n\nx = 1\nx.view(2)\nprint('日本é', x.view(\n    2,\n))\nx.hush()\n"
+
+
+@pytest.fixture
+def flake8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stubs: None) -> Iterator[
+    Callable[..., list[str]]
+]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.py").write_text(TEXT, encoding="utf-8")
+
+    def run(*arguments: str) -> list[str]:
+        app = application.Application()
+        # One process: the stand-ins of the tests live in this one.
+        app.run(["-j1", *arguments])
+        captured = capsys.readouterr()
+        lines = [*captured.out.splitlines(), *captured.err.splitlines()]
+        return [line for line in lines if ": F" not in line]  # pyflakes has its say about these files, too
+
+    yield run
+    Plugin.given, Plugin.config_file, Plugin.isolated, Plugin.disable_noqa, Plugin.by_name = {}, None, False, False, ()
+
+
+def test_lines_and_columns(flake8: Callable[..., list[str]]) -> None:
+    assert flake8("x.py") == ["x.py:4:1: TLC104 calls view", "x.py:5:14: TLC104 calls view"]
+
+
+@pytest.mark.parametrize("options", [["--ignore=E501"], ["--select=TLC"], ["--extend-select=TLC"], ["--ignore=W"]])
+def test_quiet_rules_stay_quiet(flake8: Callable[..., list[str]], options: list[str]) -> None:
+    assert not [line for line in flake8(*options, "x.py") if "TLC203" in line]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--extend-select=TLC203"],
+        ["--stridelint-extend-select=TLC203"],
+        ["--stridelint-select=TLC203"],
+        ["--stridelint-min-confidence=possible"],
+    ],
+)
+def test_quiet_rules_can_be_asked_for(flake8: Callable[..., list[str]], options: list[str]) -> None:
+    assert "x.py:8:1: TLC203 calls hush" in flake8(*options, "x.py")
+
+
+def test_configuration_files(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.stridelint]\nignore = ["TLC104"]\nextend-select = ["TLC203"]\n')
+    assert flake8("x.py") == ["x.py:8:1: TLC203 calls hush"]
+    assert len(flake8("--stridelint-isolated", "x.py")) == 2
+    (tmp_path / "setup.cfg").write_text("[flake8]\nstridelint-select = TLC104\n")
+    assert len(flake8("x.py")) == 2
+
+
+def test_a_wrong_configuration_is_one_line(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.stridelint]\nselct = []\n")
+    lines = flake8("x.py")
+    assert len(lines) == 2
+    assert "unknown key 'selct'" in lines[1]
+
+
+def test_noqa(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
+    text = "import torch\nx.view(2)  # noqa: TLC104\nx.view(\n    2,\n)  # noqa: TLC104\nx.view(\n    2)  # noqa: TLC2\n"
+    (tmp_path / "x.py").write_text(text)
+    assert flake8("x.py") == ["x.py:6:1: TLC104 calls view"]
+    # flake8 (and flake8-noqa) must be able to see what comments hide.
+    assert len(flake8("--disable-noqa", "x.py")) == 3
+    (tmp_path / "x.py").write_text("# flake8: noqa\n" + text)
+    assert flake8("x.py") == []
+
+
+@pytest.mark.parametrize("text", ["x.raise_error()", "x.recurse()", "() if 0 else(lambda: ())"])
+def test_one_file_never_aborts_the_run(flake8: Callable[..., list[str]], tmp_path: Path, text: str) -> None:
+    (tmp_path / "bad.py").write_text(f"import torch\nx.view(1)\n{text}\n")
+    lines = flake8("--select=TLC", "bad.py", "x.py")
+    assert lines[0].startswith("bad.py:1:1: TLC901 ")
+    assert len(lines) == 3
+
+
+def test_standard_input(flake8: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    from flake8 import utils
+
+    monkeypatch.setattr(utils, "stdin_get_value", lambda: TEXT)
+    monkeypatch.setattr(utils, "stdin_get_lines", lambda: TEXT.splitlines(keepends=True))
+    assert flake8("--stdin-display-name=new.py", "-")[0] == "new.py:4:1: TLC104 calls view"
+
+
+def test_byte_order_mark(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_bytes(b"\xef\xbb\xbf" + b"import torch; torch.x.view(1)\r\n")
+    assert "x.py:1:15: TLC104 calls view" in flake8("x.py")
