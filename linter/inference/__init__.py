@@ -27,7 +27,7 @@ class Analysis:
     exhausted: str | None = None
 
 
-def analyse(module: cst.Module, rules: Sequence[Rule], *, budget: int = BUDGET) -> Analysis:
+def analyse(module: cst.Module, rules: Sequence[type[Rule]], *, budget: int = BUDGET) -> Analysis:
     """Read a module and let the rules judge what happens in it. `budget` bounds the work, in steps."""
     from stridelint.linter.inference import roots, tests
     from stridelint.linter.inference.path import BudgetExhausted

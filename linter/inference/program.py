@@ -17,16 +17,16 @@ class Program:
     steps: how much work is left for the file; root_steps: for the function being read.
     """
 
-    def __init__(self, module: cst.Module, rules: Sequence[Rule], budget: int) -> None:
+    def __init__(self, module: cst.Module, rules: Sequence[type[Rule]], budget: int) -> None:
         self.module = module
         self.index = ModuleIndex(module)
         self.steps = budget
         self.root_steps = budget
-        self.rules = rules
+        self.rules = [rule() for rule in rules]
         self.findings: dict[tuple[str, int], Finding] = {}
         self._listeners: dict[str, list[Rule]] = {}
-        self._general = [rule for rule in rules if type(rule).check is not Rule.check and not rule.ops]
-        for rule in rules:
+        self._general = [rule for rule in self.rules if type(rule).check is not Rule.check and not rule.ops]
+        for rule in self.rules:
             for op in rule.ops:
                 self._listeners.setdefault(op, []).append(rule)
 

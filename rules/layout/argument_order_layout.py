@@ -1,0 +1,160 @@
+"""TLC101: the order of the operands decides the result's memory format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stridelint.rules.contract import questions
+from stridelint.rules.contract.answers import Answer, Confidence
+from stridelint.rules.contract.dtypes import Scalar
+from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.contract.out_contract import scalar_kind
+from stridelint.rules.events import Form, Operand, TensorEvent
+from stridelint.rules.findings import found, quoted
+from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+
+FORMATS = {4: "channels_last", 5: "channels_last_3d"}
+
+
+class ArgumentOrderLayout(Rule):
+    """
+    What it does:
+        Finds elementwise operators that get a row-major and a channels_last tensor, where the first one decides the memory
+        format of the result.
+
+    Why is this bad?
+        `a + b` and `b + a` are equal, but their strides are not: TensorIterator orders the axes of the result as in the
+        first operand. One swapped sum, and the rest of the network runs in another layout, with a copy at every
+        convolution.
+
+    Example:
+        mask = torch.ones(2, 3, 4, 5)
+        x = images.to(memory_format=torch.channels_last)
+        y = mask * x        # row-major
+
+    Use instead:
+        y = x * mask        # channels_last
+        # or convert once: mask = mask.to(memory_format=torch.channels_last)
+
+    Confirmed by:
+        Running the operator both ways and comparing the strides.
+    """
+
+    code = "TLC101"
+    name = "argument-order-layout"
+    severity = Severity.WARNING
+    words = ("channels_last", "permute(", "movedim(", "moveaxis(")
+    ops = frozenset(
+        """add sub mul div true_divide floor_divide remainder fmod pow maximum minimum fmax fmin max min where lerp addcmul addcdiv
+        atan2 hypot logaddexp logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor eq ne lt le gt ge""".split()
+    )
+
+    VALID = (
+        """\
+import torch
+
+def scale(images):
+    bias = torch.ones(1, 3, 1, 1)
+    x = images.to(memory_format=torch.channels_last)
+    return bias * x
+""",
+        """\
+import torch
+
+mask = torch.ones(2, 3, 4, 5)
+x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+y = x * mask
+x += mask
+""",
+    )
+    INVALID = (
+        Invalid(
+            """\
+import torch
+
+mask = torch.ones(2, 3, 4, 5)
+x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+y = mask * x
+""",
+            ((5, 5, "result of 'mask * x' is row-major because 'mask' comes first; with 'x' first it is channels_last"),),
+        ),
+        Invalid(
+            """\
+import torch
+import torch.nn.functional as F
+
+labels = torch.randint(0, 5, (2, 6, 8))
+onehot = F.one_hot(labels, 5).permute(0, 3, 1, 2)
+scores = onehot * torch.rand(2, 5, 6, 8)
+""",
+            (
+                (
+                    6,
+                    10,
+                    "result of 'onehot * torch.rand(2, 5, 6, 8)' is channels_last because 'onehot' comes first; "
+                    "with 'torch.rand(2, 5, 6, 8)' first it is row-major",
+                ),
+            ),
+        ),
+    )
+
+    def check(self, event: TensorEvent) -> Iterator[Finding]:
+        """Two operands in different formats, and swapping them changes the result's strides."""
+        if event.form is Form.INPLACE or event.out is not None or len(event.tensors) < 2:
+            return
+        formats = [_format(operand.facts) for operand in event.tensors]
+        if None in formats or len({name for name, _ in filter(None, formats)}) < 2:
+            return
+        judgement = questions.order_matters(_operands(event), conditions=1 if event.op == "where" else 0)
+        if judgement.answer is not Answer.YES:
+            return
+        first, name = event.tensors[0], formats[0][0]  # type: ignore[index]
+        other = next(operand for operand, each in zip(event.tensors, formats) if each is not None and each[0] != name)
+        if name != "row-major" and not _accidental(first):
+            return
+        confidence = min(judgement.confidence, *(each[1] for each in formats if each is not None))
+        message = (
+            f"result of '{event.text}' is {name} because {quoted(first, 'its first operand')} comes first; "
+            f"with {quoted(other, 'the other operand')} first it is {_other_format(formats, name)}"
+        )
+        yield found(self, event, message, confidence=confidence, about=(first, other))
+
+
+def _operands(event: TensorEvent) -> list[TensorFacts | Scalar]:
+    """Tensors and numbers in the operator's order."""
+    result: list[TensorFacts | Scalar] = []
+    for value in event.arguments.values():
+        kind = scalar_kind(value)
+        if isinstance(value, Operand):
+            result.append(value.facts)
+        elif isinstance(value, Scalar):
+            result.append(value)
+        elif kind is not None and len(result) < 3:
+            result.append(Scalar(kind))
+    return result
+
+
+def _format(facts: TensorFacts) -> tuple[str, Confidence] | None:
+    """The format a tensor of rank 4 or 5 is in, where it is in one of them only; ("row-major" for lower ranks)."""
+    if facts.rank is None or facts.strides is None:
+        return None
+    if facts.rank not in FORMATS:
+        return ("row-major", Confidence.CERTAIN) if facts.rank < 4 else None
+    wanted = questions.is_contiguous(facts, FORMATS[facts.rank])
+    plain = questions.is_contiguous(facts, "contiguous_format")
+    confidence = min(wanted.confidence, plain.confidence)
+    if wanted.answer is Answer.YES and plain.answer is Answer.NO:
+        return FORMATS[facts.rank], confidence
+    if wanted.answer is Answer.NO and plain.answer is Answer.YES:
+        return "row-major", confidence
+    return None
+
+
+def _other_format(formats: list[tuple[str, Confidence] | None], name: str) -> str:
+    return next(each[0] for each in formats if each is not None and each[0] != name)
+
+
+def _accidental(operand: Operand) -> bool:
+    """Nobody asked for this tensor's format: it comes from moving axes."""
+    steps = [note.message for note in operand.story]
+    return not any("channels_last" in step for step in steps) and any("permuted" in step for step in steps)
