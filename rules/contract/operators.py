@@ -23,6 +23,8 @@ from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.signatures import Signature
 
 FORMAT = 1
+# In a variant's `when`: any value that is not a string (padding=1, where "same" and "valid" behave differently).
+OTHER = "<other>"
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -182,7 +184,7 @@ class Operator:
             value = arguments.get(name, self.defaults.get(name))
             if signatures.kinds_of(value) is None:
                 answer = answer & Answer.UNKNOWN
-            elif value not in values:
+            elif (value if isinstance(value, str) or value is None else OTHER) not in values:
                 return Answer.NO
         return answer
 
@@ -310,6 +312,25 @@ def _output(source: Table, record: Mapping[str, Any], tensors: tuple[str, ...]) 
 
 # Fields that only mean something for a variant that takes out=.
 OUT_FIELDS = frozenset(
-    "out_strides empty_out wrong_shape same_numel out_grad out_grad_off out_grad_nonleaf input_grad input_grad_of device "
-    "full_overlap partial_overlap self_overlap tuple_of_one single too_few sequence twice errors".split()
+    [
+        "out_strides",
+        "empty_out",
+        "wrong_shape",
+        "same_numel",
+        "out_grad",
+        "out_grad_off",
+        "out_grad_nonleaf",
+        "input_grad",
+        "input_grad_of",
+        "device",
+        "full_overlap",
+        "partial_overlap",
+        "self_overlap",
+        "tuple_of_one",
+        "single",
+        "too_few",
+        "sequence",
+        "twice",
+        "errors",
+    ]
 )
