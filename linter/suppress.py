@@ -11,7 +11,7 @@ import tokenize
 
 # flake8's own expression (flake8.defaults): people know what it matches, odd as some of it is.
 _INLINE = re.compile(r"# noqa(?::[\s]?(?P<codes>([A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
-# With codes flake8 7 still skips the whole file; whoever writes `# flake8: noqa: E501` means E501, so here codes count.
+# With codes flake8 7 still skips the whole file; whoever names E501 there means E501, so here codes count.
 _FILE = re.compile(r"\s*# flake8[:=]\s*noqa(?::[\s]?(?P<codes>([A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[,\s]")
 _LAYOUT = {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT, tokenize.ENDMARKER}

@@ -51,7 +51,6 @@ def files(folder: str) -> list[Path]:
         ("rules/contract", ("torch", "libcst", "stridelint.linter", "stridelint.runtime_probe"), ()),
         ("rules", ("torch", "stridelint.linter", "stridelint.runtime_probe"), ("libcst",)),
         ("linter", ("torch", "stridelint.runtime_probe"), ()),
-        ("runtime_probe", (), ("torch", "numpy", "expecttest")),
     ],
 )
 def test_arrows_point_one_way(folder: str, never: tuple[str, ...], not_at_once: tuple[str, ...]) -> None:
@@ -62,6 +61,13 @@ def test_arrows_point_one_way(folder: str, never: tuple[str, ...], not_at_once: 
             if any(f"{module}.".startswith(f"{name}.") for name in forbidden):
                 wrong.append(f"{path.relative_to(ROOT)}: {module}")
     assert not wrong
+
+
+@pytest.mark.parametrize("command", ["verify", "harvest"])
+def test_the_probe_imports_torch_only_to_work(command: str) -> None:
+    code = f"import sys; sys.modules['torch'] = None; import stridelint.runtime_probe.{command} as command; command.main"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.stderr == ""
 
 
 def test_the_contract_knows_no_rule() -> None:
@@ -116,6 +122,13 @@ def test_the_changelog_has_this_version() -> None:
     from stridelint import __version__
 
     assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_continuous_integration_runs_what_the_readme_says() -> None:
+    commands = re.findall(r"^python3 -m venv .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(commands) == 2
+    assert commands[1].endswith("pytest")
+    assert commands[1] in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
 def test_the_hook_manifest_is_valid() -> None:
