@@ -183,7 +183,6 @@ def layouts(draw: Draw, report: Report) -> None:
         "pad constant": lambda: functional.pad(x, (1, 1)),
         "pixel_shuffle": lambda: functional.pixel_shuffle(x, 2),
         "channel_shuffle": lambda: functional.channel_shuffle(x, 2),
-        "batch_norm": lambda: functional.batch_norm(x, mean, mean + 1),
     }
     drops = {
         "softmax": lambda: x.softmax(1),
@@ -196,6 +195,14 @@ def layouts(draw: Draw, report: Report) -> None:
         "number ** tensor": lambda: 2.0**x,
         "tril": lambda: x.tril(),
     }
+    video = draw.tensor((*draw.shape(2, (1, 2)), *draw.shape(draw.random.choice((0, 1, 2, 3)), (1, 2, 3))))
+    for tensor in (x, video):
+        place = tuple(tensor.shape), tuple(tensor.stride())
+        training = draw.chance(0.5)
+        normal = torch.zeros(tensor.shape[1])
+        made = outcome(lambda: functional.batch_norm(tensor, normal, normal + 1, training=training))  # noqa: B023
+        if made is not None:
+            report.record("layout batch_norm", convolution.batch_norm_strides(place), tuple(made.stride()), *place, training)
     for layout_class, calls in (("channels_last", keeps), ("drops", drops)):
         for name, call in calls.items():
             made = outcome(call)

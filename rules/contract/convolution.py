@@ -19,6 +19,7 @@ from stridelint.rules.contract.layout import (
     contiguous_strides,
     format_strides,
     is_contiguous,
+    is_non_overlapping_and_dense,
     suggest_memory_format,
 )
 
@@ -58,8 +59,8 @@ def conv_strides(
     """Strides of conv1d, conv2d, conv3d and their transposes on CPU (aten/src/ATen/native/Convolution.cpp).
 
     The result is channels-last iff input or weight suggests it. A 1d convolution is computed as a 2d one of height 1 on a
-    row-major input, so that only its weight can make the result channels-last. A result without elements is row-major. None where a kernel
-    that depends on the machine decides (conv3d of channels-last float32, groups of other dtypes).
+    row-major input, so that only its weight can make the result channels-last. None where a kernel that depends on the
+    machine decides (conv3d of channels-last float32, groups of other dtypes, an empty input, a weight with gaps in 1d).
 
     Args:
         operand: (shape, strides) of the input, with a batch axis or without.
@@ -71,14 +72,18 @@ def conv_strides(
     if not batched:
         operand = _inserted(operand, 0)
         result_shape = (1, *result_shape)
+    if 0 in operand[0]:
+        return None
     if space == 1:
+        if not is_non_overlapping_and_dense(*weight):
+            return None
         if not is_contiguous(*operand):
             operand = operand[0], contiguous_strides(operand[0])
         operand, weight = _inserted(operand, 2), _inserted(weight, 2)
         result_shape = (*result_shape[:2], 1, result_shape[2])
     formats = {suggest_memory_format(*operand), suggest_memory_format(*weight)}
     kept = CHANNELS_LAST_3D if space == 3 else CHANNELS_LAST
-    if kept not in formats or 0 in operand[0] or (space == 3 and dtype == "float64"):
+    if kept not in formats or (space == 3 and dtype == "float64"):
         strides = contiguous_strides(result_shape)
     elif space == 3 or (groups > 1 and dtype != "float32"):
         return None
@@ -94,3 +99,15 @@ def _inserted(layout: Layout, axis: int) -> Layout:
     shape, strides = layout
     stride = shape[axis] * strides[axis] if axis < len(shape) else 1
     return (*shape[:axis], 1, *shape[axis:]), (*strides[:axis], stride, *strides[axis:])
+
+
+def batch_norm_strides(operand: Layout) -> Ints:
+    """Strides of batch_norm of 2d or 3d images on CPU (aten/src/ATen/native/Normalization.cpp).
+
+    A tensor that is contiguous in both formats becomes row-major; one that is in neither gets the suggested format.
+    """
+    shape, strides = operand
+    for memory_format in (CONTIGUOUS, CHANNELS_LAST, CHANNELS_LAST_3D):
+        if is_contiguous(shape, strides, memory_format):
+            return made_in_format(shape, memory_format)
+    return made_in_format(shape, suggest_memory_format(shape, strides))

@@ -80,7 +80,10 @@ def _instances(tensors: Sequence[TensorFacts], extra: Sequence[Dims], broadcast:
     for dim in itertools.chain.from_iterable(groups):
         names += [atom for atom in sorted(sizes.leaves(dim), key=lambda atom: atom.identity) if atom not in names]
     found = []
-    for values in _assignments(names, groups, _special_numbers(shapes, strides, asked) if names else []):
+    special = _special_numbers(shapes, strides, asked) if names else []
+    if (1 + len(special)) ** len(names) > _MOST_SPECIAL and any(isinstance(d, int) and d > 1 for group in strides for d in group):
+        return []  # Unknown sizes behind known strides: too many ways in which they may fit together.
+    for values in _assignments(names, groups, special):
         try:
             numbers = [tuple(sizes.evaluate(dim, values) for dim in group) for group in groups]
         except ValueError:
@@ -145,6 +148,15 @@ def _special_numbers(shapes: Sequence[Dims], strides: Sequence[Dims], extra: Seq
 def _substituted(dim: sizes.SizeLike, bound: dict[sizes.Atom, sizes.SizeLike]) -> sizes.SizeLike:
     replaced = sizes.substitute(dim, bound) if bound else dim
     return dim if replaced is None else replaced
+
+
+def substituted(facts: TensorFacts, values: dict[sizes.Atom, sizes.SizeLike]) -> TensorFacts:
+    """The facts with unknown sizes replaced by others, in shape and strides."""
+
+    def replace(dims: Dims | None) -> Dims | None:
+        return None if dims is None else tuple(_substituted(dim, values) for dim in dims)
+
+    return facts.but(shape=replace(facts.shape), strides=replace(facts.strides))
 
 
 def _unify(tensors: Sequence[TensorFacts]) -> dict[sizes.Atom, sizes.SizeLike]:

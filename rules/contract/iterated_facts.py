@@ -11,7 +11,7 @@ from stridelint.rules.contract.convolution import result_strides
 from stridelint.rules.contract.dtypes import Operand, Scalar, kind_of, result_kind, result_type
 from stridelint.rules.contract.elementwise import broadcast_shapes, iterated_strides
 from stridelint.rules.contract.facts import Dims, TensorFacts
-from stridelint.rules.contract.generic import UNKNOWN, Judgement, judge, lift_strides
+from stridelint.rules.contract.generic import UNKNOWN, Judgement, judge, lift_strides, substituted
 from stridelint.rules.contract.layout import Ints
 from stridelint.rules.contract.predicates import common_device, is_dense, pair
 
@@ -109,18 +109,10 @@ def _holds_for_ones(shape: Dims, tensors: Sequence[TensorFacts], casts: Sequence
     for count in range(1, len(symbols) + 1):
         for chosen in itertools.combinations(sorted(symbols, key=str), count):
             ones: dict[sizes.Atom, sizes.SizeLike] = {symbol: 1 for symbol in chosen if symbol is not None}
-            replaced = [_substituted(tensor, ones) for tensor in tensors]
+            replaced = [substituted(tensor, ones) for tensor in tensors]
             if _operand_strides(shape, replaced, casts) != strides:
                 return False
     return True
-
-
-def _substituted(facts: TensorFacts, values: dict[sizes.Atom, sizes.SizeLike]) -> TensorFacts:
-    def replace(dims: Dims | None) -> Dims | None:
-        made = [sizes.substitute(dim, values) for dim in dims or ()]
-        return None if dims is None or None in made else tuple(dim for dim in made if dim is not None)
-
-    return facts.but(shape=replace(facts.shape), strides=replace(facts.strides))
 
 
 def order_matters(operands: Sequence[Operand], *, conditions: int = 0) -> Judgement:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from stridelint.rules.contract import generic, joins, layout, reshaping
+from stridelint.rules.contract import generic, joins, layout, reshaping, sizes
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.dtypes import kind_of, result_kind, result_type
-from stridelint.rules.contract.facts import Dims, TensorFacts
-from stridelint.rules.contract.generic import UNKNOWN, Judgement, judge, lift_strides
+from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
+from stridelint.rules.contract.generic import UNKNOWN, Judgement, judge, lift_strides, substituted
 from stridelint.rules.contract.layout import CONTIGUOUS, Ints
 from stridelint.rules.contract.predicates import certainly, common_device, fresh, pair, suggests
-from stridelint.rules.contract.views import Geometry
+from stridelint.rules.contract.views import Geometry, wrap
 
 
 def _viewed(facts: TensorFacts, shape: Dims | None, strides: Dims | None, **changes: object) -> TensorFacts:
@@ -128,10 +128,26 @@ def _joined(
     def compute(filled: tuple[TensorFacts, ...], extra: generic.Numbers) -> Ints | None:
         return join_strides([pair(tensor) for tensor in filled], dim)
 
-    strides = lift_strides(compute, shape, tensors)
+    at = wrap(dim, len(shape)) or 0
+    if join_shapes is joins.cat_shape:
+        fitted = [_fitted(tensor, (*shape[:at], None, *shape[at + 1 :])) for tensor in tensors]
+    else:
+        fitted = [_fitted(tensor, shape[:at] + shape[at + 1 :]) for tensor in tensors]
+    strides = lift_strides(compute, shape, fitted)
     if strides is None and join_shapes is joins.cat_shape and any(_is_row_major(tensor) for tensor in tensors):
         strides = generic.strides_in_order(shape, range(len(shape))) if 0 not in shape else None
     return facts.but(shape=shape, strides=strides)
+
+
+def _fitted(facts: TensorFacts, expected: Sequence[Dim | None]) -> TensorFacts:
+    """The facts with unknown sizes replaced by those that they must equal in a legal call."""
+    values: dict[sizes.Atom, sizes.SizeLike] = {}
+    if facts.shape is not None and len(facts.shape) == len(expected):
+        for own, dim in zip(facts.shape, expected):
+            symbol = own.symbol if isinstance(own, sizes.Size) else None
+            if symbol is not None and dim is not None and symbol not in sizes.leaves(dim):
+                values[symbol] = dim
+    return substituted(facts, values)
 
 
 def _is_row_major(facts: TensorFacts) -> bool:

@@ -167,13 +167,20 @@ def slice_axis(base: Geometry, axis: int, start: Dim | None, stop: Dim | None, s
 def _start(bound: Dim, size: Dim) -> Dim:
     if isinstance(bound, int) and isinstance(size, int):
         return min(max(bound + size if bound < 0 else bound, 0), size)
-    return sizes.add(size, bound) if isinstance(bound, int) and bound < 0 else bound
+    if isinstance(bound, int) and bound < 0:
+        return sizes.subtract(size, _kept(-bound, size))
+    return bound
 
 
 def _stop(bound: Dim, size: Dim) -> Dim:
-    if isinstance(bound, int) and isinstance(size, int) or isinstance(bound, int) and bound < 0:
+    if isinstance(bound, int) and (isinstance(size, int) or bound < 0):
         return _start(bound, size)
-    return bound if _no_larger(bound, size) else sizes.minimum(bound, size)
+    return bound if _no_larger(bound, size) else _kept(bound, size)
+
+
+def _kept(count: Dim, size: Dim) -> Dim:
+    """At most `size`; an unknown size is taken to be 2 or more."""
+    return count if isinstance(count, int) and count <= 2 else sizes.minimum(count, size)
 
 
 def _no_larger(part: Dim, whole: Dim) -> bool:
