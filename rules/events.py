@@ -75,7 +75,7 @@ class TensorEvent:
     out: what was passed as out=: an Operand, a tuple of Operands, Unknown.UNKNOWN for an unknown tensor, None if absent.
     result: facts of the (first) result as the engine predicts them, or observed ones in the probe.
     grad_mode: whether gradients are recorded.
-    discarded: the result is thrown away (the call is a statement of its own).
+    discarded_at: the statement that throws the result away: the call itself, or that of a helper which only returns it.
     site: the whole call; `argument_sites` gives those of single arguments.
     confidence: of the path the event lies on; a rule's finding is never surer than this.
     """
@@ -88,10 +88,15 @@ class TensorEvent:
     out: object = None
     result: TensorFacts = TensorFacts()
     grad_mode: Answer = Answer.UNKNOWN
-    discarded: bool = False
+    discarded_at: Site | None = None
     argument_sites: Mapping[str, Site] = field(default_factory=dict)
     confidence: Confidence = Confidence.CERTAIN
     text: str = ""
+
+    @property
+    def discarded(self) -> bool:
+        """The result is thrown away."""
+        return self.discarded_at is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,9 @@ from stridelint.rules.contract.facts import Dims
 from stridelint.rules.events import Note, Operand, Site, TensorEvent
 from stridelint.rules.rule import Finding, Rule, Severity
 
+# How the story of a tensor words a conversion that did nothing.
+NO_OP = "stays as it is here"
+
 
 def found(
     rule: Rule,
@@ -23,7 +26,8 @@ def found(
     about: operands whose stories become the finding's notes.
     """
     notes = tuple(note for operand in about for note in story(operand))
-    return Finding(type(rule), site or event.site, message, min(confidence, event.confidence), notes, severity, None, event)
+    explained = tuple(note.site for note in notes if note.message.endswith(NO_OP))
+    return Finding(type(rule), site or event.site, message, min(confidence, event.confidence), notes, severity, None, event, explained)
 
 
 def story(operand: Operand) -> tuple[Note, ...]:

@@ -34,7 +34,11 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A hazard at a place. `site` is where a person would edit."""
+    """A hazard at a place. `site` is where a person would edit.
+
+    explained: sites of findings that this one already tells as part of its story (a no-op that makes a later view raise);
+        they are not reported on their own.
+    """
 
     rule: type[Rule]
     site: Site
@@ -44,6 +48,7 @@ class Finding:
     severity: Severity | None = None
     witness: Witness | None = None
     event: TensorEvent | TestEvent | None = None
+    explained: tuple[Site, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

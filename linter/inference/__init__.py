@@ -42,5 +42,5 @@ def analyse(module: cst.Module, rules: Sequence[type[Rule]], *, budget: int = BU
             else:
                 roots.read_function(program, node, owner)
     except BudgetExhausted:
-        return Analysis(list(program.findings.values()), f"the step budget of {budget:,} ran out; findings may be missing")
-    return Analysis(list(program.findings.values()))
+        return Analysis(program.reported(), f"the step budget of {budget:,} ran out; findings may be missing")
+    return Analysis(program.reported())

@@ -47,8 +47,10 @@ def evaluate_call_statement(path: Path, scope: Scope, node: cst.BaseExpression) 
 
 
 def evaluate_discarded(path: Path, scope: Scope, node: cst.BaseExpression, statement: cst.CSTNode) -> Value:
-    """What a pure helper returns to a call statement that throws it away."""
-    if not isinstance(node, cst.Call):
+    """What a pure helper returns to a call statement that throws it away: a method of one of its parameters."""
+    function = path.frames[-1].function.node
+    names = {param.name.value for param in (*function.params.posonly_params, *function.params.params)}
+    if not (isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Name) and node.func.value.value in names):
         return evaluate(path, scope, node)
     previous, path.discard_site = path.discard_site, statement
     try:

@@ -46,6 +46,11 @@ class Program:
             for finding in rule.check_test(test):
                 self.add(finding)
 
+    def reported(self) -> list[Finding]:
+        """The findings, without those that another one explains."""
+        explained = {id(site.node) for finding in self.findings.values() for site in finding.explained if site.node is not finding.site.node}
+        return [finding for finding in self.findings.values() if id(finding.site.node) not in explained]
+
     def add(self, finding: Finding) -> None:
         """Keep a finding; of several with one code at one place the surest."""
         key = (finding.rule.code, id(finding.site.node))

@@ -7,22 +7,22 @@ from collections.abc import Mapping as Dict
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import result_shapes
+from stridelint.linter.inference.torch_api import result_shapes, result_strides
 from stridelint.linter.inference.torch_api.emit import emit, plain
 from stridelint.linter.inference.values import (
     Arguments,
     Number,
     Sequence,
+    Step,
     TensorValue,
     Unknown,
     Value,
     is_none,
 )
 from stridelint.rules import events
-from stridelint.rules.contract import operators, out_contract, questions
+from stridelint.rules.contract import operators, out_contract
 from stridelint.rules.contract.dtypes import Scalar, kind_of
-from stridelint.rules.contract.facts import Dims, TensorFacts
-from stridelint.rules.contract.generic import strides_in_order
+from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.operators import Operator, Variant
 from stridelint.rules.events import Form, Operand
 
@@ -97,7 +97,14 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         return _changed(path, receiver, bound)
     if out is not None and not is_none(out):
         return _written(path, out, results)
-    return _values(path, operator, variant, results, node)
+    return _values(path, operator, variant, results, node, _inherited(args))
+
+
+def _inherited(args: Arguments) -> tuple[Step, ...]:
+    """A result's story goes on from that of the operand whose layout was decided last."""
+    stories = [value.story for value in (*args.positional, *args.keywords.values()) if isinstance(value, TensorValue)]
+    telling = [story for story in stories if any("channels_last" in what or "permuted" in what for what, _ in story)]
+    return (telling or stories or [()])[0]
 
 
 def prepared(path: Path, value: Value, node: cst.CSTNode | None) -> object:
@@ -151,7 +158,7 @@ def result_facts(path: Path, operator: Operator, variant: Variant | None, bound:
         facts.append(
             TensorFacts(
                 shape=shape,
-                strides=_strides(operator, variant, bound, shape, tensors),
+                strides=result_strides.of(operator, variant, bound, shape),
                 storage_offset=0,
                 dtype=dtype,
                 kind=kind,
@@ -186,29 +193,6 @@ def _requires_grad(path: Path, tensors: list[TensorFacts], differentiable: bool 
     if True in wanted:
         return True if path.grad_mode and differentiable else None
     return False if all(each is False for each in wanted) else None
-
-
-def _strides(operator: Operator, variant: Variant, bound: Dict[str, object], shape: Dims | None, tensors: list[TensorFacts]) -> Dims | None:
-    if shape is None:
-        return None
-    if variant.layout == "row_major":
-        return strides_in_order(shape, range(len(shape)))
-    if variant.layout == "elementwise":
-        operands = [bound.get(name) for name in variant.order or variant.tensor_parameters]
-        facts: list[TensorFacts | Scalar] = []
-        for each in operands:
-            if isinstance(each, Operand):
-                facts.append(each.facts)
-            elif each is events.Unknown.UNKNOWN:
-                return None
-            elif isinstance(each, (int, float, complex, Scalar)):
-                facts.append(each if isinstance(each, Scalar) else Scalar(out_contract.scalar_kind(each)))
-        return questions.elementwise(facts).strides if facts else None
-    if variant.layout == "preserve" and tensors and tensors[0].shape == shape:
-        return questions.cloned(tensors[0]).strides
-    if variant.layout == "channels_last" and tensors:
-        return questions.result_of("channels_last", tensors, shape).strides
-    return None
 
 
 def _unknown_result(path: Path, operator: Operator, args: Arguments, node: cst.CSTNode) -> Value:
@@ -247,11 +231,11 @@ def _written(path: Path, out: Value, results: list[TensorFacts]) -> Value:
     return out
 
 
-def _values(path: Path, operator: Operator, variant: Variant | None, results: list[TensorFacts], node: cst.CSTNode) -> Value:
+def _values(path: Path, operator: Operator, variant: Variant | None, results: list[TensorFacts], node: cst.CSTNode, story: tuple[Step, ...]) -> Value:
     if variant is None or not variant.measured:
         counts = {len(each.outputs) for each in operator.variants if each.measured}
-        return path.tensor(TensorFacts(requires_grad=results[0].requires_grad), node, "") if counts == {1} else Unknown(operator.name)
-    values: list[Value] = [path.tensor(facts, node, "") for facts in results]
+        return path.tensor(TensorFacts(requires_grad=results[0].requires_grad), story=story) if counts == {1} else Unknown(operator.name)
+    values: list[Value] = [path.tensor(facts, story=story) for facts in results]
     if len(values) == 1:
         return values[0]
     sequence = Sequence(values, "tuple")

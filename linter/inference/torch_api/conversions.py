@@ -14,6 +14,7 @@ from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.events import Unknown as UnknownArgument
+from stridelint.rules.findings import NO_OP
 
 CASTS = {
     "float": "float32",
@@ -126,6 +127,8 @@ def to(call: Call) -> Value:
     if wanted.device_given:
         arguments["device"] = wanted.device or UnknownArgument.UNKNOWN
     _emit(call, value, facts, arguments)
+    if memory_format == "contiguous_format" and value is tensor and questions.is_contiguous(facts, memory_format).answer is Answer.NO:
+        tensor.story = (*tensor.story[-3:], (NO_OP, call.node))
     return value
 
 

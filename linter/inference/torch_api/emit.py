@@ -79,13 +79,12 @@ def emit(
     waits_for: TensorValue | None = None,
 ) -> None:
     """Make the event and hand it to the rules; at once, or once `waits_for` is proven to be a tensor."""
-    discarded = node is path.discarded
-    site = path.discard_site if discarded and path.discard_site is not None else node
+    discarded_at = Site(path.discard_site or node) if node is path.discarded else None
     confidence, grad = path.confidence, path.grad_answer
 
     def make() -> TensorEvent:
         argument_sites = {name: Site(each) for name, each in (sites or {}).items()}
-        return TensorEvent(op, form, arguments, tensors, Site(site), out, result, grad, discarded, argument_sites, confidence, source_text(node))
+        return TensorEvent(op, form, arguments, tensors, Site(node), out, result, grad, discarded_at, argument_sites, confidence, source_text(node))
 
     if waits_for is not None and not waits_for.proven:
         muted = path.muted

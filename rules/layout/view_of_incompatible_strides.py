@@ -1,0 +1,138 @@
+"""TLC104: a view that the tensor's strides do not allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stridelint.rules.contract import questions
+from stridelint.rules.contract.answers import Answer, Confidence
+from stridelint.rules.contract.dtypes import DTYPES
+from stridelint.rules.contract.facts import Dims
+from stridelint.rules.contract.sizes import Size
+from stridelint.rules.events import Operand, TensorEvent
+from stridelint.rules.findings import found, tuple_text
+from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+
+
+class ViewOfIncompatibleStrides(Rule):
+    """
+    What it does:
+        Finds `view` (also to another dtype, and `view_as_complex`) of tensors whose strides do not allow it: channels_last,
+        transposed, permuted or sliced tensors, and copies that kept such strides. Also finds `flatten` and `reshape` that
+        must copy a tensor which was made channels_last on purpose.
+
+    Why is this bad?
+        `view` never copies: merging axes that are not next to each other in memory raises "view size is not compatible with
+        input tensor's size and stride". On a row-major tensor the same line works, so the error comes with the layout.
+
+    Example:
+        x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+        rows = x.view(2, -1)
+
+    Use instead:
+        rows = x.reshape(2, -1)
+
+    Confirmed by:
+        Running the view on tensors with these strides.
+    """
+
+    code = "TLC104"
+    name = "view-of-incompatible-strides"
+    severity = Severity.ERROR
+    words = (".view(", ".view_as(", "view_as_complex(", "channels_last")
+    ops = frozenset({"view", "view_as", "view_as_complex", "flatten", "ravel", "reshape", "reshape_as"})
+
+    VALID = (
+        """\
+import torch
+
+x = torch.rand(2, 6, 4, 4).to(memory_format=torch.channels_last)
+x.view(2, 6, 16), x.flatten(2), x.permute(0, 2, 3, 1).view(32, 6), x.view(2, 3, 2, 4, 4)
+""",
+    )
+    INVALID = (
+        Invalid(
+            """\
+import torch
+
+x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+rows = x.view(2, -1)
+y = x.clone().view(6, 20)
+z = torch.rand(3, 4).t().view(torch.uint8)
+""",
+            (
+                (4, 8, "'x.view(2, -1)' raises: its strides (60, 1, 15, 3) do not allow this view of shape (2, 3, 4, 5); use .reshape(...)"),
+                (5, 5, "'x.clone().view(6, 20)' raises: its strides (60, 1, 15, 3) do not allow this view of shape (2, 3, 4, 5); use .reshape(...)"),
+                (6, 5, "'torch.rand(3, 4).t().view(torch.uint8)' raises: a view as another dtype needs stride(-1) == 1, it is 4; call .contiguous() first"),
+            ),
+        ),
+        Invalid(
+            """\
+import torch
+
+def rows(images):
+    images = images.to(memory_format=torch.channels_last)
+    return images.flatten(1)
+""",
+            ((5, 12, "'images.flatten(1)' copies the whole tensor: it is channels_last, and merging its channels with pixels is no view"),),
+        ),
+    )
+
+    def check(self, event: TensorEvent) -> Iterator[Finding]:
+        """The strides are known, and the engine says no view exists."""
+        source = event.tensors[0] if event.tensors else None
+        if source is None:
+            return
+        if event.op in ("view", "view_as") and "dtype" not in event.arguments:
+            yield from self._view(event, source)
+        elif event.op in ("view", "view_as_complex"):
+            yield from self._other_dtype(event, source)
+        else:
+            yield from self._copy(event, source)
+
+    def _view(self, event: TensorEvent, source: Operand) -> Iterator[Finding]:
+        shape = _dims(event.arguments.get("shape"))
+        if shape is None or source.facts.shape is None or source.facts.strides is None:
+            return
+        _, raises = questions.view(source.facts, shape)
+        if raises.answer is Answer.YES:
+            message = (
+                f"'{event.text}' raises: its strides {tuple_text(source.facts.strides)} do not allow this view of shape "
+                f"{tuple_text(source.facts.shape)}; use .reshape(...)"
+            )
+            yield found(self, event, message, confidence=raises.confidence, about=(source,))
+
+    def _other_dtype(self, event: TensorEvent, source: Operand) -> Iterator[Finding]:
+        strides, dtype = source.facts.strides, event.arguments.get("dtype")
+        if not strides or strides[-1] == 1 or source.facts.shape is None or source.facts.shape[-1] == 1:
+            return
+        if event.op == "view":
+            known = source.facts.dtype in DTYPES and dtype in DTYPES
+            if not known or DTYPES[str(source.facts.dtype)].bits == DTYPES[str(dtype)].bits:
+                return
+            need = "a view as another dtype needs stride(-1) == 1"
+        else:
+            need = "view_as_complex needs stride(-1) == 1"
+        if isinstance(strides[-1], int):
+            yield found(self, event, f"'{event.text}' raises: {need}, it is {strides[-1]}; call .contiguous() first", about=(source,))
+        elif strides[-1].symbol is not None or len(strides[-1].terms) == 1:
+            message = f"'{event.text}' raises: {need}, it is {strides[-1]}; call .contiguous() first"
+            yield found(self, event, message, confidence=Confidence.LIKELY, about=(source,))
+
+    def _copy(self, event: TensorEvent, source: Operand) -> Iterator[Finding]:
+        """A reshape that copies is worth a word where the layout was asked for and is merged away."""
+        shape = _dims(event.arguments.get("shape"))
+        if shape is None or source.facts.rank != 4 or not any("becomes channels_last" in note.message for note in source.story):
+            return
+        if questions.is_contiguous(source.facts, "channels_last").answer is not Answer.YES:
+            return
+        _, copies = questions.reshape(source.facts, shape)
+        if copies.answer is Answer.YES:
+            message = f"'{event.text}' copies the whole tensor: it is channels_last, and merging its channels with pixels is no view"
+            yield found(self, event, message, confidence=copies.confidence, about=(source,), severity=Severity.WARNING)
+
+
+def _dims(value: object) -> Dims | None:
+    if isinstance(value, tuple) and all(isinstance(dim, (int, Size)) for dim in value):
+        return value
+    return None
