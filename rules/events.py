@@ -103,10 +103,12 @@ class TensorEvent:
 class Assertion:
     """One thing a test checks.
 
-    kind: "is_contiguous", "stride", "dim_order", "equal", "allclose", "assert_close", "memory_format" or "other".
+    kind: "is_contiguous", "stride", "dim_order", "memory_format" (the layout, in a way that is not told apart),
+        "equal", "allclose", "assert_close" (values).
     tensors: the tensors it is about (for a comparison: both).
     arguments: by name, as in TensorEvent.
     holds: what is asserted of the query (False for `assert not ...`).
+    within, through: the function that asserts and how the test calls it, if it is not the test itself.
     """
 
     kind: str
@@ -114,6 +116,8 @@ class Assertion:
     site: Site
     arguments: Mapping[str, object] = field(default_factory=dict)
     holds: bool = True
+    within: str = ""
+    through: Site = Site()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +141,16 @@ class TestRun:
 
 @dataclass(frozen=True, slots=True)
 class TestEvent:
-    """A test function with all its runs. `words`: those of its name, ids, decorators and comments, in lower case."""
+    """A test function with all its runs.
+
+    words: those of its name, ids, decorators and comments, in lower case.
+    subject: words of its name and of its parameters' names and values.
+    complete: no run was left out.
+    """
 
     name: str
     site: Site
     words: frozenset[str]
     runs: tuple[TestRun, ...]
+    subject: frozenset[str] = frozenset()
+    complete: bool = True

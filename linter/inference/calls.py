@@ -100,20 +100,20 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
         return Unknown("arguments")
     scope.defaulted = set(args.defaulted)
     discarded = node if node is not None and node is path.discarded and is_pure(function.node) else None
-    frame = Frame(function, path.discard_site or discarded if discarded is not None else None)
-    saved, path.discarded, assertion = path.grad_mode, None, path.assertion
+    frame = Frame(function, path.discard_site or discarded if discarded is not None else None, node)
+    saved, path.discarded, claim = path.grad_mode, None, path.claim
     mode = function_grad_mode(path, function)
     path.frames.append(frame)
     try:
         if mode is not None:
             path.grad_mode = mode.enabled
-        if function.owner is not None:
-            path.assertion = None  # what a method asks for its own purposes is not asserted
+        if function.owner is not None or (claim is not None and claim.nested):
+            path.claim = None  # what a function asks for its own purposes is not asserted
         return _run(path, scope, function, frame)
     finally:
         path.frames.pop()
         path.grad_mode = saved
-        path.assertion = assertion
+        path.claim = claim
 
 
 def _run(path: Path, scope: Scope, function: Function, frame: Frame) -> Value:

@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import operators
+from stridelint.linter.inference import operators, testing
 from stridelint.linter.inference.attributes import attribute
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope, make_function
@@ -124,7 +124,9 @@ def _dict(path: Path, scope: Scope, node: cst.Dict) -> Value:
 
 
 def _subscript(path: Path, scope: Scope, node: cst.Subscript) -> Value:
-    return item(path, evaluate(path, scope, node.value), evaluate_index(path, scope, node), node)
+    owner, index = evaluate(path, scope, node.value), evaluate_index(path, scope, node)
+    testing.subscripted(path, node.value, index)
+    return item(path, owner, index, node)
 
 
 def evaluate_index(path: Path, scope: Scope, node: cst.Subscript) -> Value:
@@ -149,11 +151,8 @@ def _has_comma(node: cst.Subscript) -> bool:
 
 def _unary(path: Path, scope: Scope, node: cst.UnaryOperation) -> Value:
     if isinstance(node.operator, cst.Not):
-        path.negated = not path.negated
-        try:
+        with testing.narrowed(path, negated=True):
             value = evaluate(path, scope, node.expression)
-        finally:
-            path.negated = not path.negated
         return negation(path, value)
     return operators.unary(path, node, evaluate(path, scope, node.expression))
 
@@ -175,14 +174,20 @@ def _binary(path: Path, scope: Scope, node: cst.BinaryOperation) -> Value:
 
 
 def _boolean(path: Path, scope: Scope, node: cst.BooleanOperation) -> Value:
-    left = evaluate(path, scope, node.left)
     stops = isinstance(node.operator, cst.Or)
-    if path.truth(left) is stops:
-        return (TRUE if stops else FALSE) if isinstance(left, Condition) else left
-    return evaluate(path, scope, node.right)
+    with testing.narrowed(path, compared=stops):
+        left = evaluate(path, scope, node.left)
+        if path.truth(left) is stops:
+            return (TRUE if stops else FALSE) if isinstance(left, Condition) else left
+        return evaluate(path, scope, node.right)
 
 
 def _comparison(path: Path, scope: Scope, node: cst.Comparison) -> Value:
+    with testing.comparing(path, node):
+        return _compared(path, scope, node)
+
+
+def _compared(path: Path, scope: Scope, node: cst.Comparison) -> Value:
     left = evaluate(path, scope, node.left)
     result: Value = TRUE
     for target in node.comparisons:
@@ -195,7 +200,8 @@ def _comparison(path: Path, scope: Scope, node: cst.Comparison) -> Value:
 
 
 def _if_expression(path: Path, scope: Scope, node: cst.IfExp) -> Value:
-    chosen = node.body if path.truth(evaluate(path, scope, node.test)) else node.orelse
+    with testing.narrowed(path, nested=True):
+        chosen = node.body if path.truth(evaluate(path, scope, node.test)) else node.orelse
     return evaluate(path, scope, chosen)
 
 
@@ -205,8 +211,10 @@ def _call(path: Path, scope: Scope, node: cst.Call, discarded: bool = False) -> 
     special = special_form(path, scope, node)
     if special is not None:
         return special
-    callee = evaluate(path, scope, node.func)
-    args = evaluate_arguments(path, scope, node)
+    with testing.narrowed(path, nested=True):
+        callee = evaluate(path, scope, node.func)
+    with testing.arguments_of(path, node, discarded):
+        args = evaluate_arguments(path, scope, node)
     path.discarded = node if discarded else None
     try:
         return call(path, node, callee, args)

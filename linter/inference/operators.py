@@ -8,6 +8,7 @@ from typing import Any
 
 import libcst as cst
 
+from stridelint.linter.inference import testing
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     FALSE,
@@ -129,6 +130,7 @@ def _tensor_binary(path: Path, name: str, node: cst.CSTNode, left: Value, right:
 
     if any(isinstance(each, (Sequence, Mapping, Instance)) for each in (left, right)):
         return Unknown()
+    testing.record_difference(path, name, [left, right])
     parts = (node.left, node.right) if isinstance(node, cst.BinaryOperation) else ()
     nodes: dict[str, cst.CSTNode] = dict(zip(("input", "other"), parts))
     return apply(path, name, {"input": left, "exponent" if name == "pow" else "other": right}, node, form, nodes=nodes)

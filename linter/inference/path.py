@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from stridelint.linter.inference.program import Program
     from stridelint.linter.inference.scopes import ModuleScope
+    from stridelint.linter.inference.testing import Claim
 
 MAX_DECISIONS = 48
 MAX_CALL_DEPTH = 12
@@ -60,10 +61,12 @@ class Frame:
     """A call of a user's function in progress.
 
     discarded_call: the call statement that throws away what this pure function returns.
+    call: how it is called.
     """
 
-    def __init__(self, function: Function, discarded_call: cst.CSTNode | None = None) -> None:
+    def __init__(self, function: Function, discarded_call: cst.CSTNode | None = None, call: cst.CSTNode | None = None) -> None:
         self.function = function
+        self.call = call
         self.discarded_call = discarded_call
         self.yielded: list[Value] = []
 
@@ -86,9 +89,9 @@ class Path:
         self.frames: list[Frame] = []
         self.discarded: cst.CSTNode | None = None
         self.discard_site: cst.CSTNode | None = None
-        self.assertion: cst.CSTNode | None = None
-        self.negated = False
+        self.claim: Claim | None = None
         self.assertions: list[Assertion] = []
+        self.last_query: cst.CSTNode | None = None
         self.autocast = False
         self.default_device: str | None = "cpu"
         self.default_dtype: str | None = "float32"

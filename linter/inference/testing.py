@@ -2,36 +2,168 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.values import Condition, TensorValue, Unknown, Value
-from stridelint.rules.events import Assertion, Site
+from stridelint.linter.inference.values import ArrayValue, Condition, TensorValue, Unknown, Value, as_int
+from stridelint.rules.events import Assertion, Operand, Site
+
+# Calls that pass the truth of their arguments on; `any` of several is no claim about each.
+PASSING_ON = frozenset({"all", "bool"})
+UNITTEST_CHECKS = frozenset(
+    """assertTrue assertFalse assertEqual assertNotEqual assertIs assertIsNot assertIn assertNotIn assertLess assertLessEqual assertGreater
+    assertGreaterEqual assertAlmostEqual assertTupleEqual assertListEqual assertSequenceEqual assertCountEqual assert_ _assert""".split()
+)
+CHECK_NAMES = ("assert", "check", "verify", "expect", "_assert", "_check", "_verify")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An assertion under way.
+
+    node: the assertion. negated: asserted not to hold. compared: part of a comparison or of an `or`, so that truth is not claimed.
+    nested: an argument or a receiver of what is asserted.
+    """
+
+    node: cst.CSTNode
+    negated: bool = False
+    compared: bool = False
+    nested: bool = False
 
 
 @contextmanager
-def asserting(path: Path, node: cst.CSTNode, negated: bool = False) -> Iterator[None]:
+def asserting(path: Path, node: cst.CSTNode) -> Iterator[None]:
     """What is asked of tensors in this block is asserted at `node`."""
-    previous = path.assertion, path.negated
-    path.assertion, path.negated = node, negated
+    with _claiming(path, Claim(node)):
+        yield
+
+
+@contextmanager
+def _claiming(path: Path, claim: Claim | None) -> Iterator[None]:
+    previous, path.claim = path.claim, claim
     try:
         yield
     finally:
-        path.assertion, path.negated = previous
+        path.claim = previous
 
 
-def record(path: Path, kind: str, tensors: list[TensorValue], arguments: dict[str, object], node: cst.CSTNode | None = None) -> None:
-    """Note a check of tensors, at the assertion under way or at `node` (an assertion by itself)."""
+@contextmanager
+def narrowed(path: Path, negated: bool = False, compared: bool = False, nested: bool = False) -> Iterator[None]:
+    """A part of an assertion (nothing if there is none)."""
+    claim = path.claim
+    if claim is not None:
+        claim = Claim(claim.node, claim.negated != negated, claim.compared or compared, claim.nested or nested)
+    with _claiming(path, claim):
+        yield
+
+
+@contextmanager
+def comparing(path: Path, node: cst.Comparison) -> Iterator[None]:
+    """The two sides of a comparison: `is True`, `== False` and their like claim a truth, others compare values."""
+    with _claiming(path, _compared(path.claim, node)):
+        yield
+
+
+def _compared(claim: Claim | None, node: cst.Comparison) -> Claim | None:
+    if claim is None:
+        return None
+    target = node.comparisons[0]
+    unlike = isinstance(target.operator, (cst.NotEqual, cst.IsNot, cst.NotIn))
+    truth = _literal(target.comparator)
+    if len(node.comparisons) == 1 and truth is not None and isinstance(target.operator, (cst.Equal, cst.Is, cst.NotEqual, cst.IsNot)):
+        return dataclasses.replace(claim, negated=claim.negated != (unlike != (not truth)))
+    return dataclasses.replace(claim, negated=claim.negated != unlike, compared=True)
+
+
+def _literal(node: cst.CSTNode) -> bool | None:
+    return node.value == "True" if isinstance(node, cst.Name) and node.value in ("True", "False") else None
+
+
+@contextmanager
+def arguments_of(path: Path, node: cst.Call, discarded: bool) -> Iterator[None]:
+    """The arguments of a call: asserted themselves if it is a check, else parts of what is asserted."""
+    with _claiming(path, _argument_claim(path.claim, node, discarded)):
+        yield
+
+
+def _argument_claim(claim: Claim | None, node: cst.Call, discarded: bool) -> Claim | None:
+    name = called_name(node)
+    if is_unittest_check(node):
+        if name in ("assertTrue", "assert_", "_assert"):
+            return Claim(node)
+        if name == "assertFalse":
+            return Claim(node, negated=True)
+        truths = [_literal(arg.value) for arg in node.args[:2]]
+        truth = next((each for each in truths if each is not None), None)
+        if name in ("assertEqual", "assertIs") and truth is not None:
+            return Claim(node, negated=not truth)
+        return Claim(node, negated="Not" in name, compared=True)
+    if claim is None:
+        return Claim(node, compared=True, nested=True) if discarded and name.startswith(CHECK_NAMES) else None
+    if isinstance(node.func, cst.Name) and name in PASSING_ON:
+        return claim
+    return dataclasses.replace(claim, nested=True, compared=True)
+
+
+def called_name(node: cst.Call) -> str:
+    """The last part of what a call calls."""
+    return node.func.attr.value if isinstance(node.func, cst.Attribute) else node.func.value if isinstance(node.func, cst.Name) else ""
+
+
+def is_unittest_check(node: cst.CSTNode) -> bool:
+    """`self.assertTrue(...)`: its arguments are asserted."""
+    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in UNITTEST_CHECKS
+
+
+def record(
+    path: Path, kind: str, tensors: list[TensorValue | ArrayValue], arguments: dict[str, object], node: cst.CSTNode | None = None, query: cst.CSTNode | None = None
+) -> None:
+    """Note a check of tensors, at the assertion under way or at `node` (an assertion by itself). `query`: the call that asks."""
+    claim = path.claim
+    if claim is None and node is None:
+        return
+    if path.muted:
+        return
+    site = claim.node if claim is not None else node
+    operands = tuple(_operand(path, tensor) for tensor in tensors)
+    if kind == "is_contiguous" and claim is not None and claim.compared:
+        kind = "memory_format"
+    frames = path.frames[1:]
+    through = next((frame.call for frame in frames if frame.call is not None), None)
+    within = frames[-1].function.node if frames else None
+    name = within.name.value if isinstance(within, cst.FunctionDef) else ""
+    path.assertions.append(Assertion(kind, operands, Site(site), arguments, claim is None or not claim.negated, name, Site(through)))
+    path.last_query = query
+
+
+def _operand(path: Path, value: TensorValue | ArrayValue) -> Operand:
     from stridelint.linter.inference.torch_api.emit import operand
 
-    site = path.assertion if path.assertion is not None else node
-    if site is None or path.muted:
+    if isinstance(value, TensorValue):
+        return operand(path, value)
+    return Operand(value.facts)
+
+
+def subscripted(path: Path, node: cst.CSTNode, index: Value) -> None:
+    """`x.stride()[0]` asks for one stride only."""
+    if path.last_query is not node or not path.assertions:
         return
-    operands = tuple(operand(path, tensor) for tensor in tensors)
-    path.assertions.append(Assertion(kind, operands, Site(site), arguments, not path.negated))
+    last, axis = path.assertions[-1], as_int(index)
+    if last.kind == "stride" and axis is not None and not last.arguments:
+        path.assertions[-1] = dataclasses.replace(last, arguments={"dim": axis})
+    path.last_query = None
+
+
+def record_difference(path: Path, op: str, tensors: list[Value]) -> None:
+    """`(a - b).abs().max() < eps` and `(a == b).all()` inside an assertion compare values."""
+    found: list[TensorValue | ArrayValue] = [each for each in tensors if isinstance(each, (TensorValue, ArrayValue))]
+    if path.claim is not None and len(found) == 2 and op in ("sub", "eq", "ne"):
+        record(path, "allclose" if op == "sub" else "equal", found, {})
 
 
 def assume(path: Path, value: Value) -> None:

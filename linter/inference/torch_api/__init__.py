@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference import testing
 from stridelint.linter.inference.attributes import as_tensor
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import constants, conversions, factories, modes, modules, numpy_api, python_api, queries, view_ops  # noqa: F401
+from stridelint.linter.inference.torch_api import comparisons, constants, conversions, factories, modes, modules, numpy_api, python_api, queries, view_ops  # noqa: F401
 from stridelint.linter.inference.torch_api.apply import apply_call
 from stridelint.linter.inference.torch_api.registry import Call, functions, methods
 from stridelint.linter.inference.values import (
@@ -79,8 +80,8 @@ def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments
     receiver = callee.receiver
     if callee.beyond:
         return _beyond(path, node, callee, args)
-    if modes.is_unittest_check(node):
-        modes.unittest_compared(path, node, args)
+    if testing.is_unittest_check(node):
+        comparisons.unittest_compared(path, node, args)
         return Constant(None)
     if isinstance(receiver, TensorValue):
         _remember_receiver(node, args)

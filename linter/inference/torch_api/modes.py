@@ -1,18 +1,13 @@
-"""Functions that change how the code after them runs: grad mode, default dtype and device, and comparisons in tests."""
+"""Functions that change how the code after them runs: grad mode, default dtype and device."""
 
 from __future__ import annotations
 
-import libcst as cst
-
-from stridelint.linter.inference import contexts, testing
-from stridelint.linter.inference.path import Path
+from stridelint.linter.inference import contexts
 from stridelint.linter.inference.torch_api.constants import dtype_name
 from stridelint.linter.inference.torch_api.conversions import device_name
-from stridelint.linter.inference.torch_api.emit import plain
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     NONE,
-    Arguments,
     Class,
     Constant,
     Device,
@@ -114,52 +109,3 @@ def parameter(call: Call) -> Value:
     value = TensorValue(facts.but(requires_grad=False if is_buffer else enabled, is_leaf=True), story)
     value.is_parameter, value.is_buffer = not is_buffer, is_buffer
     return value
-
-
-COMPARISONS = {"torch.equal": "equal", "torch.allclose": "allclose"}
-
-
-@function(*COMPARISONS)
-def compare(call: Call) -> Value:
-    """`torch.equal(a, b)`: values only."""
-    tensors = [value for value in call.args.positional[:2] if isinstance(value, TensorValue)]
-    if call.path.assertion is not None:
-        testing.record(call.path, COMPARISONS[call.name], tensors, {})
-    return Unknown("bool")
-
-
-@function("torch.testing.assert_close", "torch.testing.assert_allclose", "torch.testing._internal.common_utils.assertEqual")
-def assert_close(call: Call) -> Value:
-    """`torch.testing.assert_close(a, b, check_stride=...)`."""
-    values = [*call.args.positional[:2], *(call.args.keywords[key] for key in ("actual", "expected") if key in call.args.keywords)]
-    tensors = [value for value in values if isinstance(value, TensorValue)]
-    arguments: dict[str, object] = {key: plain(call.path, value) for key, value in call.args.keywords.items() if key == "check_stride"}
-    testing.record(call.path, "assert_close", tensors, arguments, call.node)
-    return NONE
-
-
-@function("numpy.testing.assert_allclose", "numpy.testing.assert_array_equal", "numpy.testing.assert_almost_equal", "numpy.testing.assert_array_almost_equal")
-def assert_arrays(call: Call) -> Value:
-    """numpy's comparisons: values only."""
-    testing.record(call.path, "allclose", [], {}, call.node)
-    return NONE
-
-
-UNITTEST_CHECKS = frozenset({"assertTrue", "assertFalse", "assertEqual", "assertNotEqual", "assertIs", "assertIn", "assertLess", "assertGreater"})
-
-
-def is_unittest_check(node: cst.CSTNode) -> bool:
-    """`self.assertTrue(...)`: its arguments are asserted."""
-    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in UNITTEST_CHECKS
-
-
-def unittest_compared(path: Path, node: cst.Call, args: Arguments) -> None:
-    """`self.assertEqual(a, b)` of tensors compares values (torch's own TestCase ignores strides unless told)."""
-    assert isinstance(node.func, cst.Attribute)
-    tensors = [value for value in args.positional[:2] if isinstance(value, TensorValue)]
-    if node.func.attr.value == "assertEqual" and len(tensors) == 2:
-        exact = args.keywords.get("exact_stride")
-        kind = "stride" if exact is not None and path.known_truth(exact) is not False else "equal"
-        testing.record(path, kind, tensors, {}, node)
-
-

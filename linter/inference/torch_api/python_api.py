@@ -370,6 +370,12 @@ def pytest_param(call: Call) -> Value:
     return Sequence(list(call.args.positional), "pytest.param")
 
 
+@function("torch.testing._internal.common_utils.subtest")
+def subtest(call: Call) -> Value:
+    """`subtest(values, name=...)` of torch's own parametrize."""
+    return Sequence(list(call.args.positional[:1]), "subtest")
+
+
 @function("functools.partial")
 def partial(call: Call) -> Value:
     """`functools.partial(f, ...)`."""

@@ -77,8 +77,8 @@ def stride(call: Call) -> Value:
     tensor.prove()
     axis = call.get(0, "dim")
     arguments: dict[str, object] = {} if axis is None else {"dim": as_int(axis)}
-    if path.assertion is not None:
-        testing.record(path, "stride", [tensor], arguments)
+    if path.claim is not None:
+        testing.record(path, "stride", [tensor], arguments, query=call.node)
     strides = path.facts(tensor).strides
     receiver = operand(path, tensor, call.args.nodes.get("receiver"))
     emit(path, "stride", call.form, call.node, {"input": receiver, **arguments}, (receiver,))
@@ -97,7 +97,7 @@ def is_contiguous(call: Call) -> Value:
     value = call.get(0, "memory_format")
     memory_format = "contiguous_format" if value is None else value.name if isinstance(value, MemoryFormat) else None
     asked = memory_format or UnknownArgument.UNKNOWN
-    if path.assertion is not None:
+    if path.claim is not None:
         testing.record(path, "is_contiguous", [tensor], {"memory_format": asked})
     receiver = operand(path, tensor, call.args.nodes.get("receiver"))
     sites = {name: each for name, each in call.args.nodes.items() if isinstance(name, str)}
@@ -119,7 +119,7 @@ def is_contiguous(call: Call) -> Value:
 @method("dim_order")
 def dim_order(call: Call) -> Value:
     """`x.dim_order()`."""
-    if call.path.assertion is not None:
+    if call.path.claim is not None:
         testing.record(call.path, "dim_order", [call.tensor], {})
     return Unknown("dim_order")
 

@@ -1,0 +1,168 @@
+"""The choices of a test's parameters: `parametrize` and `expand` decorators, and fixtures with `params`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import libcst as cst
+
+from stridelint.linter.inference.attributes import decorator_names
+from stridelint.linter.inference.iteration import items_of
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.scopes import ModuleScope, Scope, dotted_name
+from stridelint.linter.inference.values import Constant, Sequence, Unknown, Value, is_none
+
+MAX_CHOICES = 24
+_EMPTY_MODULE = cst.Module([])
+_WORD = re.compile(r"[a-z0-9]+(?:[_ -][a-z0-9]+)*")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value of a parametrize list: for which names, where it is written, and the words written there."""
+
+    names: tuple[str, ...]
+    values: tuple[Value, ...]
+    node: cst.CSTNode
+    text: str
+    words: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Choices:
+    """A parametrize list. `complete`: no value was left out; `words`: those of the whole decorator and of the list it names."""
+
+    choices: list[Choice]
+    complete: bool
+    words: frozenset[str]
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text, and pairs of neighbours: "size_one" and "size one" give size, one and size_one."""
+    found: set[str] = set()
+    for run in _WORD.findall(text.lower()):
+        parts = [part for part in re.split(r"[_ -]", run) if part]
+        found.update(parts)
+        found.update(f"{left}_{right}" for left, right in zip(parts, parts[1:]))
+    return frozenset(found)
+
+
+def code_of(node: cst.CSTNode) -> str:
+    """How a node is written, comments included."""
+    return _EMPTY_MODULE.code_for_node(node)
+
+
+def choices_of(path: Path, scope: ModuleScope, node: cst.FunctionDef, owner: cst.ClassDef | None) -> list[Choices]:
+    """All lists of choices that a test runs through."""
+    found: list[Choices] = []
+    for decorator in [*node.decorators, *(owner.decorators if owner is not None else ())]:
+        call = decorator.decorator
+        if not isinstance(call, cst.Call):
+            continue
+        name = dotted_name(call.func).split(".")[-1]
+        if name == "parametrize" and len(call.args) >= 2:
+            names = _names(path, scope, call)
+            if names:
+                found.append(_choices(path, scope, call, names, call.args[1].value))
+        elif name == "expand" and call.args:
+            found.append(_choices(path, scope, call, _own_names(node, owner), call.args[0].value))
+    given = {name for choices in found for choice in choices.choices for name in choice.names}
+    for param in node.params.params:
+        if param.name.value not in given:
+            found += _of_fixture(path, scope, param.name.value, set())
+    return found
+
+
+def fixture_node(scope: ModuleScope, name: str) -> cst.FunctionDef | None:
+    """The fixture of this name in the file."""
+    binding = scope.index.find(name)
+    node = None if binding is None else binding.node
+    return node if isinstance(node, cst.FunctionDef) and any("fixture" in each for each in decorator_names(node)) else None
+
+
+def request_of(name: str) -> str:
+    """Under which name the value of `request.param` is given to a fixture."""
+    return f"{name}/request.param"
+
+
+def _of_fixture(path: Path, scope: ModuleScope, name: str, seen: set[str]) -> list[Choices]:
+    node = fixture_node(scope, name)
+    if node is None or name in seen:
+        return []
+    seen.add(name)
+    found: list[Choices] = []
+    for decorator in node.decorators:
+        call = decorator.decorator
+        for arg in call.args if isinstance(call, cst.Call) else ():
+            if arg.keyword is not None and arg.keyword.value == "params" and isinstance(call, cst.Call):
+                found.append(_choices(path, scope, call, (request_of(name),), arg.value))
+    for param in node.params.params:
+        found += _of_fixture(path, scope, param.name.value, seen)
+    return found
+
+
+def _own_names(node: cst.FunctionDef, owner: cst.ClassDef | None) -> tuple[str, ...]:
+    names = tuple(param.name.value for param in node.params.params)
+    return names if owner is None else names[1:]
+
+
+def _names(path: Path, scope: Scope, call: cst.Call) -> tuple[str, ...]:
+    from stridelint.linter.inference.expressions import evaluate
+
+    with path.mute():
+        value = evaluate(path, scope, call.args[0].value)
+        indirect = next((evaluate(path, scope, arg.value) for arg in call.args if arg.keyword is not None and arg.keyword.value == "indirect"), None)
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        names = tuple(name.strip() for name in value.value.split(",") if name.strip())
+    elif isinstance(value, Sequence) and value.items is not None:
+        names = tuple(str(each.value) for each in value.items if isinstance(each, Constant))
+    else:
+        return ()
+    if isinstance(indirect, Sequence) and indirect.items is not None:
+        through = {each.value for each in indirect.items if isinstance(each, Constant)}
+        return tuple(request_of(name) if name in through else name for name in names)
+    return names if is_none(indirect) or path.known_truth(indirect or Unknown()) is False else tuple(request_of(name) for name in names)
+
+
+def _choices(path: Path, scope: ModuleScope, call: cst.Call, names: tuple[str, ...], written: cst.BaseExpression) -> Choices:
+    from stridelint.linter.inference.expressions import evaluate
+
+    with path.mute():
+        items, exhaustive = items_of(path, evaluate(path, scope, written))
+    nodes, words = _written_items(scope, written)
+    words |= words_of(code_of(call))
+    result = []
+    for index, item in enumerate(items[:MAX_CHOICES]):
+        known = nodes is not None and len(nodes) == len(items)
+        node: cst.CSTNode = nodes[index] if nodes is not None and known else call
+        text = " ".join(code_of(node).split()) if known else ""
+        values = _unwrapped(item, len(names)) if exhaustive else None
+        result.append(Choice(names, values or tuple(Unknown(name) for name in names), node, text, words_of(text)))
+    return Choices(result or [Choice(names, tuple(Unknown(name) for name in names), call, "")], exhaustive and len(items) <= MAX_CHOICES, words)
+
+
+def _written_items(scope: ModuleScope, written: cst.BaseExpression) -> tuple[list[cst.BaseExpression] | None, frozenset[str]]:
+    """The nodes of a list's items, where it is written out here or assigned to a name at the top of the file."""
+    words: frozenset[str] = frozenset()
+    if isinstance(written, cst.Name):
+        binding = scope.index.find(written.value)
+        if binding is None or not isinstance(binding.node, (cst.Assign, cst.AnnAssign)) or binding.node.value is None:
+            return None, words
+        written = binding.node.value
+        words = words_of(code_of(written))
+    if isinstance(written, (cst.List, cst.Tuple)) and not any(isinstance(each, cst.StarredElement) for each in written.elements):
+        return [each.value for each in written.elements], words
+    return None, words
+
+
+def _unwrapped(item: Value, count: int) -> tuple[Value, ...] | None:
+    if isinstance(item, Sequence) and item.kind == "subtest" and item.items:
+        return _unwrapped(item.items[0], count)
+    if isinstance(item, Sequence) and item.kind == "pytest.param" and item.items is not None:
+        return tuple(item.items) if len(item.items) == count else None
+    if count == 1:
+        return (item,)
+    if isinstance(item, Sequence) and item.items is not None and len(item.items) == count:
+        return tuple(item.items)
+    return None
