@@ -29,9 +29,11 @@ def tensors(torch: Any) -> Iterator[Any]:
         for size in (0, 1, 2):
             yield torch.empty((size,) * rank)
         yield torch.empty(tuple(range(2, 2 + rank)))
-    images = [(2, 3, 4, 5), (1, 3, 4, 5), (2, 1, 4, 5), (2, 3, 1, 1), (2, 3, 1, 5), (2, 3, 4, 1), (1, 1, 1, 1), (2, 0, 4, 5), (0, 3, 4, 5)]
-    videos = [(2, 3, 2, 4, 5), (1, 3, 2, 4, 5), (2, 1, 2, 4, 5), (2, 3, 1, 1, 1), (1, 1, 1, 1, 1), (0, 3, 2, 4, 5)]
-    for shape in images + videos:
+    images: list[tuple[int, ...]] = [
+        (2, 3, 4, 5), (1, 3, 4, 5), (2, 1, 4, 5), (2, 3, 1, 1), (2, 3, 1, 5), (2, 3, 4, 1), (1, 1, 1, 1), (2, 0, 4, 5),
+        (0, 3, 4, 5), (2, 3, 2, 4, 5), (1, 3, 2, 4, 5), (2, 1, 2, 4, 5), (2, 3, 1, 1, 1), (1, 1, 1, 1, 1), (0, 3, 2, 4, 5),
+    ]  # fmt: skip
+    for shape in images:
         rank = len(shape)
         made = torch.empty(shape)
         kept = torch.empty(shape, memory_format=last[rank])
@@ -41,7 +43,8 @@ def tensors(torch: Any) -> Iterator[Any]:
             yield from (base.transpose(0, 1), base.transpose(1, -1), base.transpose(-1, -2), base.flip(1))
             if shape[0]:
                 yield base.select(0, 0).unsqueeze(0)
-    for shape in ((3, 1, 5), (2, 1, 1, 5), (1, 3, 1, 1), (1, 1, 2, 1, 3)):
+    repeated: list[tuple[int, ...]] = [(3, 1, 5), (2, 1, 1, 5), (1, 3, 1, 1), (1, 1, 2, 1, 3)]
+    for shape in repeated:
         yield torch.empty(shape).expand([4 if size == 1 else size for size in shape])
         yield torch.empty(shape).expand(2, *shape)
     for order in itertools.permutations(range(4)):
@@ -70,15 +73,19 @@ def row(torch: Any, tensor: Any) -> tuple[str, ...]:
     return (shape, strides, *(str(int(bit)) for bit in bits), suggested)
 
 
+def _by_rank(one: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    return len(one[0].split()), one
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the corpus to the file named by the only argument."""
     (path,) = sys.argv[1:] if argv is None else argv
     torch = load_torch()
-    rows = dict.fromkeys(row(torch, tensor) for tensor in tensors(torch))
+    rows = {row(torch, tensor) for tensor in tensors(torch)}
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows(sorted(rows, key=lambda one: (len(one[0].split()), one)))
+        writer.writerows(sorted(rows, key=_by_rank))
     return 0
 
 

@@ -6,11 +6,14 @@ import argparse
 import multiprocessing
 import sys
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from stridelint.runtime_probe import verify_checks, verify_operators, verify_views
 from stridelint.runtime_probe.verify_draw import Draw, Report, load_torch
 
-CHECKS: tuple[Callable[[Draw, Report], None], ...] = (
+Check: TypeAlias = Callable[[Draw, Report], None]
+
+CHECKS: tuple[Check, ...] = (
     verify_checks.predicates,
     verify_checks.copied,
     verify_checks.iterated,
@@ -27,7 +30,7 @@ CHECKS: tuple[Callable[[Draw, Report], None], ...] = (
 )
 
 
-def fuzz(cases: int, seed: int, device: str = "cpu") -> Report:
+def fuzz(cases: int, seed: int, device: str = "cpu", checks: Sequence[Check] = CHECKS) -> Report:
     """Compare engine and torch in this process until `cases` checks are made."""
     torch = load_torch()
     draw = Draw(torch, seed, device)
@@ -36,7 +39,7 @@ def fuzz(cases: int, seed: int, device: str = "cpu") -> Report:
     torch.set_num_threads(1)
     try:
         while report.total < cases:
-            for check in CHECKS:
+            for check in checks:
                 check(draw, report)
     finally:
         torch.set_num_threads(threads)
@@ -68,7 +71,9 @@ def verify(cases: int, seed: int, device: str = "cpu", processes: int = 2) -> Re
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 1 where anything disagrees, 2 without PyTorch."""
-    parser = argparse.ArgumentParser(prog="stridelint probe verify", description="Fuzz the layout engine against PyTorch.")
+    parser = argparse.ArgumentParser(
+        prog="stridelint probe verify", description="Fuzz the layout engine against PyTorch."
+    )
     parser.add_argument("--cases", type=int, default=100_000, help="number of checks (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random calls (default %(default)s)")
     parser.add_argument("--device", default="cpu", help="device of the tensors (default %(default)s)")

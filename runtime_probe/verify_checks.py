@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 from stridelint.rules.contract import copies, elementwise, joins, layout, questions, reshaping
@@ -23,7 +24,9 @@ def _strides(tensor: Any) -> tuple[int, ...] | None:
 
 
 def _is_self(made: Any, base: Any) -> bool:
-    return made is base or (made.data_ptr() == base.data_ptr() and _geometry(made) == _geometry(base) and made.numel() > 0)
+    return made is base or (
+        made.data_ptr() == base.data_ptr() and _geometry(made) == _geometry(base) and made.numel() > 0
+    )
 
 
 def predicates(draw: Draw, report: Report) -> None:
@@ -34,12 +37,25 @@ def predicates(draw: Draw, report: Report) -> None:
     for name in _FORMATS:
         answer = tensor.is_contiguous(memory_format=getattr(torch, name))
         report.record(f"is_contiguous {name}", layout.is_contiguous(shape, strides, name), answer, shape, strides)
-        report.record("question is_contiguous", questions.is_contiguous(facts, name).answer.value == 2, answer, shape, strides, name)
+        report.record(
+            "question is_contiguous",
+            questions.is_contiguous(facts, name).answer.value == 2,
+            answer,
+            shape,
+            strides,
+            name,
+        )
     dense = torch.ops.aten.is_non_overlapping_and_dense(tensor)
-    report.record("is_non_overlapping_and_dense", layout.is_non_overlapping_and_dense(shape, strides), dense, shape, strides)
+    report.record(
+        "is_non_overlapping_and_dense", layout.is_non_overlapping_and_dense(shape, strides), dense, shape, strides
+    )
     like = [torch.ops.aten.is_strides_like_format(tensor, getattr(torch, name)) for name in _FORMATS[1:]]
-    report.record("channels-last strides 2d", layout.is_channels_last_strides_2d(shape, strides), like[0], shape, strides)
-    report.record("channels-last strides 3d", layout.is_channels_last_strides_3d(shape, strides), like[1], shape, strides)
+    report.record(
+        "channels-last strides 2d", layout.is_channels_last_strides_2d(shape, strides), like[0], shape, strides
+    )
+    report.record(
+        "channels-last strides 3d", layout.is_channels_last_strides_3d(shape, strides), like[1], shape, strides
+    )
     suggested = "channels_last" if like[0] else "channels_last_3d" if like[1] else "contiguous_format"
     report.record("suggest_memory_format", layout.suggest_memory_format(shape, strides), suggested, shape, strides)
     report.record("question suggests", questions.suggests(facts, suggested).answer.value, 2, shape, strides)
@@ -59,32 +75,47 @@ def copied(draw: Draw, report: Report) -> None:
     for name in _FORMATS:
         wanted = getattr(torch, name)
         calls = {
-            "clone(memory_format)": (copies.copied_strides(shape, strides, name), lambda: tensor.clone(memory_format=wanted)),
+            "clone(memory_format)": (
+                copies.copied_strides(shape, strides, name),
+                partial(tensor.clone, memory_format=wanted),
+            ),
             "empty_like(memory_format)": (
                 copies.copied_strides(shape, strides, name),
-                lambda: torch.empty_like(tensor, memory_format=wanted),
+                partial(torch.empty_like, tensor, memory_format=wanted),
             ),
             "to(dtype, memory_format)": (
                 _only_strides(copies.to(shape, strides, name, changes=True)),
-                lambda: tensor.to(torch.float64, memory_format=wanted),
+                partial(tensor.to, torch.float64, memory_format=wanted),
             ),
         }
         for kind, (predicted, call) in calls.items():
             made = outcome(call)
-            report.record(kind, None if isinstance(predicted, Raises) else predicted, _strides(made), shape, strides, name)
+            report.record(
+                kind, None if isinstance(predicted, Raises) else predicted, _strides(made), shape, strides, name
+            )
         for kind, copy, call in (
-            ("to(memory_format)", copies.to(shape, strides, name), lambda: tensor.to(memory_format=wanted)),
-            ("contiguous(memory_format)", copies.contiguous(shape, strides, name), lambda: tensor.contiguous(memory_format=wanted)),
+            ("to(memory_format)", copies.to(shape, strides, name), partial(tensor.to, memory_format=wanted)),
+            (
+                "contiguous(memory_format)",
+                copies.contiguous(shape, strides, name),
+                partial(tensor.contiguous, memory_format=wanted),
+            ),
         ):
             made = outcome(call)
             answer = None if made is None else (_strides(made), made is tensor or _is_self(made, tensor))
             expected: tuple[Any, ...] | None = None if isinstance(copy, Raises) else tuple(copy)
-            if made is not None and answer is not None and not made.numel():  # Empty tensors have no address to compare.
+            if (
+                made is not None and answer is not None and not made.numel()
+            ):  # Empty tensors have no address to compare.
                 report.record(kind, expected and expected[:1], answer[:1], shape, strides, name)
                 continue
             report.record(kind, expected, answer, shape, strides, name)
             if made is not None:
-                asked = questions.converted(facts, memory_format=name) if kind[0] == "t" else questions.made_contiguous(facts, name)
+                asked = (
+                    questions.converted(facts, memory_format=name)
+                    if kind[0] == "t"
+                    else questions.made_contiguous(facts, name)
+                )
                 report.record(f"question {kind}", (asked[0].strides, asked[1].value == 2), answer, shape, strides, name)
 
 
@@ -121,12 +152,16 @@ def iterated(draw: Draw, report: Report) -> None:
         predicted = elementwise.elementwise_strides(operands, conditions=conditions)
         report.record(kind, predicted, _strides(made), *map(_brief, operands))
         asked = questions.elementwise(operands, conditions=conditions)
-        report.record("question elementwise", (asked.shape, asked.strides), _geometry(made), kind, *map(_brief, operands))
+        report.record(
+            "question elementwise", (asked.shape, asked.strides), _geometry(made), kind, *map(_brief, operands)
+        )
     result = calls[2][2]
     if tuple(result.shape) == shape:
         made = outcome(lambda: first.clone().as_strided(shape, first.stride()).add_(second) if _fits(first) else None)
         if made is not None:
-            report.record("in-place add_", elementwise.elementwise_strides([a, b], out=a), _strides(made), _brief(a), _brief(b))
+            report.record(
+                "in-place add_", elementwise.elementwise_strides([a, b], out=a), _strides(made), _brief(a), _brief(b)
+            )
     _with_out(draw, report, first, second, third)
 
 
@@ -149,7 +184,9 @@ def _with_out(draw: Draw, report: Report, first: Any, second: Any, third: Any) -
         made = outcome(lambda: torch.addcmul(first, second, third, out=target))
     if made is not None:
         predicted = elementwise.elementwise_strides(operands, out=before)
-        report.record(f"3 tensors, out of {kind} shape", predicted, _strides(target), *map(_brief, operands), _brief(before))
+        report.record(
+            f"3 tensors, out of {kind} shape", predicted, _strides(target), *map(_brief, operands), _brief(before)
+        )
 
 
 def mixed(draw: Draw, report: Report) -> None:
@@ -157,7 +194,9 @@ def mixed(draw: Draw, report: Report) -> None:
     torch = draw.torch
     shape = draw.shape()
     dtypes = [draw.random.choice(DTYPES) for _ in range(3)]
-    tensors = [draw.tensor(shape if place == 0 else draw.broadcastable(shape), dtype) for place, dtype in enumerate(dtypes)]
+    tensors = [
+        draw.tensor(shape if place == 0 else draw.broadcastable(shape), dtype) for place, dtype in enumerate(dtypes)
+    ]
     operands: list[Any] = list(tensors)
     facts: list[TensorFacts | Scalar] = [facts_of(one) for one in tensors]
     if draw.chance(0.3):
@@ -177,7 +216,11 @@ def mixed(draw: Draw, report: Report) -> None:
         report.record("mixed eq", elementwise.elementwise_strides(facts[:2]), _strides(compared), *examples[:2])
     lower = operands[0].clone()
     done = outcome(lambda: lower.add_(operands[1]) if promoted else None)
-    if promoted and tuple(added.shape if added is not None else ()) == shape and (done is not None or added is not None):
+    if (
+        promoted
+        and tuple(added.shape if added is not None else ()) == shape
+        and (done is not None or added is not None)
+    ):
         report.record("in-place cast allowed", can_cast(promoted, dtypes[0]), done is not None, *examples[:2])
     if isinstance(facts[1], TensorFacts):
         fused = outcome(lambda: torch.addcmul(*operands))
@@ -217,11 +260,13 @@ def reshaped(draw: Draw, report: Report) -> None:
     shape, strides = _geometry(tensor)
     for new in (_regrouped(draw, shape), draw.shape()):
         predicted = reshaping.view(shape, strides, new)
-        made = outcome(lambda: tensor.view(new))
+        made = outcome(partial(tensor.view, new))
         report.record("view", None if isinstance(predicted, Raises) else predicted, _strides(made), shape, strides, new)
         again = reshaping.reshape(shape, strides, new)
-        made = outcome(lambda: tensor.reshape(new))
-        report.record("reshape", None if isinstance(again, Raises) else again.strides, _strides(made), shape, strides, new)
+        made = outcome(partial(tensor.reshape, new))
+        report.record(
+            "reshape", None if isinstance(again, Raises) else again.strides, _strides(made), shape, strides, new
+        )
         if made is not None and made.numel() and isinstance(again, reshaping.Reshaped):
             report.record("reshape copies", again.copies, made.data_ptr() != tensor.data_ptr(), shape, strides, new)
             asked, copied_ = questions.reshape(facts_of(tensor), new)
@@ -237,7 +282,9 @@ def reshaped(draw: Draw, report: Report) -> None:
         split = outcome(lambda: tensor.unflatten(start, parts))
         found = questions.unflatten(facts_of(tensor), start, parts)
         predicted_parts = None if found is None else (found.shape, found.strides)
-        report.record("unflatten", predicted_parts, None if split is None else _geometry(split), shape, strides, start, parts)
+        report.record(
+            "unflatten", predicted_parts, None if split is None else _geometry(split), shape, strides, start, parts
+        )
 
 
 def _regrouped(draw: Draw, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -60,7 +60,10 @@ class Report:
 
     def text(self) -> str:
         """One line per kind, and the smallest example of each kind that disagrees."""
-        lines = [f"{kind:<34}{count:>9} checks {self.mismatches[kind]:>6} mismatches" for kind, count in sorted(self.checks.items())]
+        lines = [
+            f"{kind:<34}{count:>9} checks {self.mismatches[kind]:>6} mismatches"
+            for kind, count in sorted(self.checks.items())
+        ]
         lines += [f"smallest mismatch of {kind}: {text}" for kind, (_, text) in sorted(self.examples.items())]
         lines.append(f"{self.total} checks, {sum(self.mismatches.values())} mismatches")
         return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from stridelint.rules.contract import convolution, shapes, spatial
@@ -36,7 +37,9 @@ def general_shapes(draw: Draw, report: Report) -> None:
     times = draw.shape(pick(0, 5), (0, 1, 2, 3))
     count, length = pick(0, 5), pick(0, 4)
     parts = tuple(pick(0, 3) for _ in range(pick(1, 4)))
-    indices: list[Any] = [None if draw.chance(0.4) else torch.zeros(draw.shape(pick(0, 3), (1, 1, 2)), dtype=torch.int64) for _ in own]
+    indices: list[Any] = [
+        None if draw.chance(0.4) else torch.zeros(draw.shape(pick(0, 3), (1, 1, 2)), dtype=torch.int64) for _ in own
+    ]
     wanted = [None if one is None else tuple(one.shape) for one in indices]
     picked = tuple(slice(None) if one is None else one for one in indices)
     gathered = torch.zeros(tuple(max(size - pick(0, 2), 0) for size in own), dtype=torch.int64)
@@ -60,7 +63,9 @@ def general_shapes(draw: Draw, report: Report) -> None:
         ("shape glu", spatial.glu(own, axis), lambda: torch.nn.functional.glu(x, axis)),
     )  # fmt: skip
     for kind, predicted, call in calls:
-        _record(report, kind, predicted, _shape(outcome(call)), own, second, axis, axes, keep, count, length, times, wanted)
+        _record(
+            report, kind, predicted, _shape(outcome(call)), own, second, axis, axes, keep, count, length, times, wanted
+        )
     for kind, many, divide in (
         ("shapes unbind", shapes.unbind(own, axis), lambda: x.unbind(axis)),
         ("shapes split", shapes.split(own, count, axis), lambda: x.split(count, axis)),
@@ -100,7 +105,19 @@ def products(draw: Draw, report: Report) -> None:
         ("shape embedding", shapes.embedding(tuple(index.shape), one), lambda: functional.embedding(index, left)),
         ("shape einsum", shapes.einsum(equation, [one, two]), lambda: torch.einsum(equation, left, right)),
     ):
-        _record(report, kind, predicted, _shape(outcome(call)), a.shape, b.shape, one, two, batch.shape, other.shape, equation)
+        _record(
+            report,
+            kind,
+            predicted,
+            _shape(outcome(call)),
+            a.shape,
+            b.shape,
+            one,
+            two,
+            batch.shape,
+            other.shape,
+            equation,
+        )
 
 
 def convolutions(draw: Draw, report: Report) -> None:
@@ -146,7 +163,9 @@ def spatial_shapes(draw: Draw, report: Report) -> None:
     padding = tuple(pick(-1, 3) for _ in range(2 * pick(0, 4)))
     scale = draw.random.choice((0.5, 1.5, 2, 2.0, 3))
     target = tuple(pick(1, 5) for _ in range(axes))
-    image = draw.tensor((*draw.shape(pick(0, 3), (1, 2)), draw.random.choice((1, 4, 9, 8)), *draw.shape(2, (1, 2, 3, 4))))
+    image = draw.tensor(
+        (*draw.shape(pick(0, 3), (1, 2)), draw.random.choice((1, 4, 9, 8)), *draw.shape(2, (1, 2, 3, 4)))
+    )
     picture = tuple(image.shape)
     for kind, predicted, call in (
         (f"shape max_pool{axes}d", spatial.pool(own, kernel, stride, pad, 1, ceil, axes=axes),
@@ -162,7 +181,22 @@ def spatial_shapes(draw: Draw, report: Report) -> None:
         ("shape pixel_shuffle", spatial.pixel_shuffle(picture, factor), lambda: functional.pixel_shuffle(image, factor)),
         ("shape pixel_unshuffle", spatial.pixel_unshuffle(picture, factor), lambda: functional.pixel_unshuffle(image, factor)),
     ):  # fmt: skip
-        _record(report, kind, predicted, _shape(outcome(call)), own, kernel, stride, pad, ceil, target, scale, padding, picture, factor)
+        _record(
+            report,
+            kind,
+            predicted,
+            _shape(outcome(call)),
+            own,
+            kernel,
+            stride,
+            pad,
+            ceil,
+            target,
+            scale,
+            padding,
+            picture,
+            factor,
+        )
 
 
 def layouts(draw: Draw, report: Report) -> None:
@@ -170,8 +204,6 @@ def layouts(draw: Draw, report: Report) -> None:
     torch, functional = draw.torch, draw.torch.nn.functional
     x = draw.tensor((*draw.shape(2, (1, 2, 4)), *draw.shape(2, (1, 2, 3, 4))))
     own = (tuple(x.shape), tuple(x.stride()))
-    channels = x.shape[1]
-    mean = torch.zeros(channels)
     keeps = {
         "max_pool2d": lambda: functional.max_pool2d(x, 1),
         "avg_pool2d": lambda: functional.avg_pool2d(x, 1),
@@ -200,9 +232,11 @@ def layouts(draw: Draw, report: Report) -> None:
         place = tuple(tensor.shape), tuple(tensor.stride())
         training = draw.chance(0.5)
         normal = torch.zeros(tensor.shape[1])
-        made = outcome(lambda: functional.batch_norm(tensor, normal, normal + 1, training=training))  # noqa: B023
+        made = outcome(partial(functional.batch_norm, tensor, normal, normal + 1, training=training))
         if made is not None:
-            report.record("layout batch_norm", convolution.batch_norm_strides(place), tuple(made.stride()), *place, training)
+            report.record(
+                "layout batch_norm", convolution.batch_norm_strides(place), tuple(made.stride()), *place, training
+            )
     for layout_class, calls in (("channels_last", keeps), ("drops", drops)):
         for name, call in calls.items():
             made = outcome(call)

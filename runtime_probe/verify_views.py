@@ -61,20 +61,32 @@ def axes(draw: Draw, report: Report) -> None:
 def as_dtype(draw: Draw, report: Report) -> None:
     """view(dtype), view_as_complex, view_as_real."""
     torch = draw.torch
-    old, new = (draw.random.choice(("uint8", "int16", "float32", "float64", "complex64", "complex128")) for _ in range(2))
+    old, new = (
+        draw.random.choice(("uint8", "int16", "float32", "float64", "complex64", "complex128")) for _ in range(2)
+    )
     tensor = draw.tensor(None, old)
     shape, strides, offset = _place(tensor) or ((), (), 0)
     predicted: Any = reshaping.view_as_dtype(shape, strides, offset, itemsize(old) or 1, itemsize(new) or 1)
     answer = _place(outcome(lambda: tensor.view(getattr(torch, new))))
-    report.record("view(dtype)", None if isinstance(predicted, Raises) else predicted, answer, shape, strides, offset, old, new)
+    report.record(
+        "view(dtype)", None if isinstance(predicted, Raises) else predicted, answer, shape, strides, offset, old, new
+    )
     real = draw.tensor((*draw.shape(draw.random.randrange(4)), 2) if draw.chance(0.8) else None)
     shape, strides, offset = _place(real) or ((), (), 0)
     predicted = reshaping.view_as_complex(shape, strides, offset)
     answer = _place(outcome(lambda: torch.view_as_complex(real)))
-    report.record("view_as_complex", None if isinstance(predicted, Raises) else predicted, answer, shape, strides, offset)
+    report.record(
+        "view_as_complex", None if isinstance(predicted, Raises) else predicted, answer, shape, strides, offset
+    )
     whole = draw.tensor(None, "complex64")
     shape, strides, offset = _place(whole) or ((), (), 0)
-    report.record("view_as_real", reshaping.view_as_real(shape, strides, offset), _place(torch.view_as_real(whole)), shape, strides)
+    report.record(
+        "view_as_real",
+        reshaping.view_as_real(shape, strides, offset),
+        _place(torch.view_as_real(whole)),
+        shape,
+        strides,
+    )
 
 
 def overlaps(draw: Draw, report: Report) -> None:

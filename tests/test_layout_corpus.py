@@ -35,7 +35,9 @@ def test_engine_reports_the_measured_bits(row: dict[str, str]) -> None:
         "channels_last_strides_2d": layout.is_channels_last_strides_2d(shape, strides),
         "channels_last_strides_3d": layout.is_channels_last_strides_3d(shape, strides),
         "non_overlapping_and_dense": layout.is_non_overlapping_and_dense(shape, strides),
-    } == {name: value == "1" for name, value in row.items() if name not in ("shape", "strides", "suggest_memory_format")}
+    } == {
+        name: value == "1" for name, value in row.items() if name not in ("shape", "strides", "suggest_memory_format")
+    }
     assert layout.suggest_memory_format(shape, strides) == row["suggest_memory_format"]
 
 

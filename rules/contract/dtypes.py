@@ -88,7 +88,7 @@ def canonical(name: str) -> str | None:
 
 
 def kind_of(dtype: str | None) -> str | None:
-    """"bool", "integer", "float" or "complex"; None for an unknown dtype."""
+    """ "bool", "integer", "float" or "complex"; None for an unknown dtype."""
     known = DTYPES.get(dtype) if dtype is not None else None
     return None if known is None else known.kind
 
@@ -119,7 +119,7 @@ def real_of(dtype: str) -> str | None:
     return _REAL_OF.get(dtype, dtype if dtype in DTYPES else None)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def promote_types(left: str, right: str) -> str | None:
     """The smallest dtype both convert to; None where torch refuses ("Promotion for Float8 Types is not supported")."""
     if left == right:

@@ -103,7 +103,9 @@ def _aligned(shape: Ints, own: Ints, strides: Ints) -> Ints:
     )
 
 
-def elementwise_strides(operands: Sequence[Operand], *, out: TensorFacts | None = None, conditions: int = 0) -> Ints | None:
+def elementwise_strides(
+    operands: Sequence[Operand], *, out: TensorFacts | None = None, conditions: int = 0
+) -> Ints | None:
     """Strides of an elementwise operator's result.
 
     Operands come in the operator's own order (`where`: condition, input, other; `addcmul`: input, tensor1, tensor2);
@@ -117,17 +119,22 @@ def elementwise_strides(operands: Sequence[Operand], *, out: TensorFacts | None 
     Returns:
         None where the shapes do not broadcast, the dtypes do not promote, or a fact is missing.
     """
-    if any(isinstance(operand, TensorFacts) and None in (operand.concrete_shape, operand.concrete_strides) for operand in operands):
+    if any(
+        isinstance(operand, TensorFacts) and None in (operand.concrete_shape, operand.concrete_strides)
+        for operand in operands
+    ):
         return None
-    operands = [condition.but(dtype=None) for condition in operands[:conditions] if isinstance(condition, TensorFacts)] + list(
-        operands[conditions:]
-    )
+    operands = [
+        condition.but(dtype=None) for condition in operands[:conditions] if isinstance(condition, TensorFacts)
+    ] + list(operands[conditions:])
     known = [operand for operand in operands[conditions:] if isinstance(operand, Scalar) or operand.dtype is not None]
     dtype = result_type(known)
     if dtype is None and known:
         return None
     device = next((operand.device for operand in operands if isinstance(operand, TensorFacts) and operand.device), None)
-    pairs = [(tensor.concrete_shape or (), tensor.concrete_strides or ()) for tensor in cast_copies(operands, dtype, device)]
+    pairs = [
+        (tensor.concrete_shape or (), tensor.concrete_strides or ()) for tensor in cast_copies(operands, dtype, device)
+    ]
     shape = broadcast_shapes(*(own for own, _ in pairs))
     if shape is None:
         return None

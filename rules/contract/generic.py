@@ -81,7 +81,9 @@ def _instances(tensors: Sequence[TensorFacts], extra: Sequence[Dims], broadcast:
         names += [atom for atom in sorted(sizes.leaves(dim), key=lambda atom: atom.identity) if atom not in names]
     found = []
     special = _special_numbers(shapes, strides, asked) if names else []
-    if (1 + len(special)) ** len(names) > _MOST_SPECIAL and any(isinstance(d, int) and d > 1 for group in strides for d in group):
+    if (1 + len(special)) ** len(names) > _MOST_SPECIAL and any(
+        isinstance(d, int) and d > 1 for group in strides for d in group
+    ):
         return []  # Unknown sizes behind known strides: too many ways in which they may fit together.
     for values in _assignments(names, groups, special):
         try:
@@ -141,8 +143,10 @@ def _special_numbers(shapes: Sequence[Dims], strides: Sequence[Dims], extra: Seq
     steps = {dim for group in strides for dim in group if isinstance(dim, int) and dim > 0}
     if extra:
         steps |= found | {math.prod(dim for dim in group if isinstance(dim, int)) for group in (*shapes, *extra)}
+        asked = {dim for group in extra for dim in group if isinstance(dim, int) and dim <= _LARGEST_SCALE}
+        found |= {part for dim in asked for part in range(2, dim + 1) if dim % part == 0}
     found |= {larger // smaller for larger in steps for smaller in steps if smaller > 0 and larger % smaller == 0}
-    return sorted(number for number in found if number >= 2)[:24]
+    return sorted(number for number in found if number >= 2)
 
 
 def _substituted(dim: sizes.SizeLike, bound: dict[sizes.Atom, sizes.SizeLike]) -> sizes.SizeLike:
@@ -193,7 +197,9 @@ def judge(
     """
     if any(tensor.shape is None or tensor.strides is None for tensor in tensors):
         return UNKNOWN
-    certain = all(is_concrete(tensor) for tensor in tensors) and all(isinstance(dim, int) for group in extra for dim in group)
+    certain = all(is_concrete(tensor) for tensor in tensors) and all(
+        isinstance(dim, int) for group in extra for dim in group
+    )
     answers: set[bool] = set()
     witness: tuple[TensorFacts, ...] = ()
     for one in _instances(tensors, extra, broadcast):
@@ -257,7 +263,9 @@ def _formulas(axis: int, shape: Dims, tensors: Sequence[TensorFacts]) -> Iterato
     """What the stride of an axis may be: 1, 0, a product of other axes' sizes, or a stride that an operand has."""
     yield 1
     yield 0
-    own = [tensor.strides[axis] for tensor in tensors if tensor.strides is not None and len(tensor.strides) == len(shape)]
+    own = [
+        tensor.strides[axis] for tensor in tensors if tensor.strides is not None and len(tensor.strides) == len(shape)
+    ]
     yield from own
     others = [dim for place, dim in enumerate(shape) if place != axis and dim != 1]
     for count in range(1, len(others) + 1):

@@ -38,13 +38,13 @@ def _iterated(tensors: Sequence[TensorFacts], casts: Sequence[bool | None], shap
     for tensor, cast in zip(tensors, casts):
         own, strides = pair(tensor)
         copied = copies.preserved_strides(own, strides)
-        choices.append([(own, copied)] if cast or copied == strides else [(own, strides)] + [(own, copied)] * (cast is None))
+        choices.append(
+            [(own, copied)] if cast or copied == strides else [(own, strides)] + [(own, copied)] * (cast is None)
+        )
     return {iterated_strides(shape, operands) for operands in itertools.product(*choices)}
 
 
-def _operand_strides(
-    shape: Dims, tensors: Sequence[TensorFacts], casts: Sequence[bool | None]
-) -> Dims | None:
+def _operand_strides(shape: Dims, tensors: Sequence[TensorFacts], casts: Sequence[bool | None]) -> Dims | None:
     undecided = False
 
     def compute(filled: tuple[TensorFacts, ...], extra: generic.Numbers) -> Ints | None:
@@ -123,7 +123,11 @@ def order_matters(operands: Sequence[Operand], *, conditions: int = 0) -> Judgem
     """
     tensors = [TensorFacts(shape=(), strides=()) if isinstance(operand, Scalar) else operand for operand in operands]
     dtype = result_type(operands[conditions:])
-    casts = [False] * conditions + _casts(operands[conditions:], dtype, common_device([operand for operand in operands if isinstance(operand, TensorFacts)]))
+    casts = [False] * conditions + _casts(
+        operands[conditions:],
+        dtype,
+        common_device([operand for operand in operands if isinstance(operand, TensorFacts)]),
+    )
 
     def question(filled: tuple[TensorFacts, ...], _: generic.Numbers) -> bool | None:
         broadcast = broadcast_shapes(*(tensor.concrete_shape or () for tensor in filled))
@@ -135,7 +139,10 @@ def order_matters(operands: Sequence[Operand], *, conditions: int = 0) -> Judgem
             swapped, swapped_casts = list(filled), list(casts)
             swapped[0], swapped[start] = swapped[start], swapped[0]
             swapped_casts[0], swapped_casts[start] = swapped_casts[start], swapped_casts[0]
-            found = {tuple(s for s, size in zip(strides, shape) if size > 1) for strides in _iterated(swapped, swapped_casts, shape)}
+            found = {
+                tuple(s for s, size in zip(strides, shape) if size > 1)
+                for strides in _iterated(swapped, swapped_casts, shape)
+            }
             results.append(found)
         if all(one == results[0] for one in results) and len(results[0]) == 1:
             return False

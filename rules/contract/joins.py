@@ -52,7 +52,9 @@ def cat_strides(tensors: Sequence[tuple[Ints, Ints]], axis: int) -> Ints | None:
     if shape is None:
         return None
     formats = {suggest_memory_format(own, strides) for own, strides in tensors}
-    made = format_strides(tuple(dim for dim in shape if isinstance(dim, int)), formats.pop() if len(formats) == 1 else CONTIGUOUS)
+    made = format_strides(
+        tuple(dim for dim in shape if isinstance(dim, int)), formats.pop() if len(formats) == 1 else CONTIGUOUS
+    )
     return made if isinstance(made, tuple) else None
 
 

@@ -123,7 +123,9 @@ def suggest_memory_format(shape: Ints, strides: Ints) -> str:
 
 def is_non_overlapping_and_dense(shape: Ints, strides: Ints) -> bool:
     """Whether elements fill one block of memory, each place once, in any order of axes."""
-    if any(is_contiguous(shape, strides, memory_format) for memory_format in (CONTIGUOUS, CHANNELS_LAST, CHANNELS_LAST_3D)):
+    if any(
+        is_contiguous(shape, strides, memory_format) for memory_format in (CONTIGUOUS, CHANNELS_LAST, CHANNELS_LAST_3D)
+    ):
         return True
     expected = 1
     for stride, size in sorted((strides[axis], shape[axis]) for axis in range(len(shape)) if shape[axis] > 1):

@@ -121,7 +121,11 @@ def overlap(left: TensorFacts, right: TensorFacts) -> Overlap:
         return Overlap.UNKNOWN
     if apart:
         return Overlap.NO
-    same = left.shape is not None and (left.shape, left.strides) == (right.shape, right.strides) and left.strides is not None
+    same = (
+        left.shape is not None
+        and (left.shape, left.strides) == (right.shape, right.strides)
+        and left.strides is not None
+    )
     if same and left.storage_offset is not None and left.storage_offset == right.storage_offset:
         return Overlap.FULL
     first, second = _concrete(left), _concrete(right)

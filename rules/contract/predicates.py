@@ -12,16 +12,20 @@ from stridelint.rules.contract.layout import CONTIGUOUS, Ints
 
 
 def certainly(value: bool) -> Judgement:
+    """An answer that follows from known facts alone."""
     return Judgement(Answer.of(value), Confidence.CERTAIN)
 
 
 def pair(facts: TensorFacts) -> tuple[Ints, Ints]:
+    """Shape and strides of facts that are all numbers."""
     return facts.concrete_shape or (), facts.concrete_strides or ()
 
 
 def fresh(facts: TensorFacts, **changes: object) -> TensorFacts:
     """A new tensor with some facts of an old one; whether it requires grad is the caller's to say, unless it cannot."""
-    base = facts.but(storage=None, storage_offset=0, is_leaf=None, requires_grad=None if facts.requires_grad else facts.requires_grad)
+    base = facts.but(
+        storage=None, storage_offset=0, is_leaf=None, requires_grad=None if facts.requires_grad else facts.requires_grad
+    )
     return base.but(**changes)
 
 
@@ -30,7 +34,11 @@ def is_contiguous(facts: TensorFacts, memory_format: str = CONTIGUOUS) -> Judgem
     wanted_rank = layout.RANK_OF.get(memory_format)
     if wanted_rank is not None and facts.rank not in (None, wanted_rank):
         return certainly(False)
-    if facts.shape is not None and memory_format == CONTIGUOUS and (0 in facts.shape or all(dim == 1 for dim in facts.shape)):
+    if (
+        facts.shape is not None
+        and memory_format == CONTIGUOUS
+        and (0 in facts.shape or all(dim == 1 for dim in facts.shape))
+    ):
         return certainly(True)
     return judge(lambda tensors, _: layout.is_contiguous(*pair(tensors[0]), memory_format), [facts])
 
@@ -60,7 +68,7 @@ def format_raises(facts: TensorFacts, memory_format: str) -> Judgement:
 
 
 def common_device(tensors: Sequence[TensorFacts]) -> str | None:
-    """That of the tensors with axes; 0-dim CPU tensors mix with those of any device."""
+    """The device of the tensors with axes; 0-dim CPU tensors mix with those of any device."""
     known = {tensor.device for tensor in tensors if tensor.device is not None and tensor.rank}
     if not known and all(tensor.device is not None for tensor in tensors):
         known = {tensor.device for tensor in tensors if tensor.device is not None}

@@ -118,7 +118,9 @@ def unflattened_shape(shape: Dims, axis: int, parts: Dims) -> Dims | None:
     return None if filled is None else (*shape[:at], *filled, *shape[at + 1 :])
 
 
-def view_as_dtype(shape: Ints, strides: Ints, offset: int, old_bytes: int, new_bytes: int) -> tuple[Ints, Ints, int] | Raises:
+def view_as_dtype(
+    shape: Ints, strides: Ints, offset: int, old_bytes: int, new_bytes: int
+) -> tuple[Ints, Ints, int] | Raises:
     """Shape, strides and offset of `x.view(dtype)` for element sizes in bytes.
 
     A wider dtype needs a last axis of stride 1 and a size, an offset and other strides that the ratio divides; a

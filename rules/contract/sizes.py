@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 _fresh = itertools.count(1)
 
@@ -91,7 +91,7 @@ class Size:
         return " + ".join(text for _, text in sorted(texts))
 
 
-SizeLike: TypeAlias = Union[int, Size]
+SizeLike: TypeAlias = int | Size
 
 
 def _identity(size: SizeLike) -> str:
@@ -215,7 +215,9 @@ def divisors(size: SizeLike) -> frozenset[int]:
         for atom in atoms:
             if atom.operator:
                 found |= divisors(atom.left) | divisors(atom.right)
-                found |= frozenset([atom.right]) if isinstance(atom.right, int) and atom.operator != "min" else frozenset()
+                found |= (
+                    frozenset([atom.right]) if isinstance(atom.right, int) and atom.operator != "min" else frozenset()
+                )
     return found
 
 
@@ -259,7 +261,11 @@ def substitute(size: SizeLike, values: Mapping[Atom, SizeLike]) -> SizeLike | No
     return total
 
 
-_OPERATORS: dict[str, Callable[[SizeLike, SizeLike], SizeLike | None]] = {"//": floor_divide, "%": modulo, "min": minimum}
+_OPERATORS: dict[str, Callable[[SizeLike, SizeLike], SizeLike | None]] = {
+    "//": floor_divide,
+    "%": modulo,
+    "min": minimum,
+}
 
 
 def _replaced(atom: Atom, values: Mapping[Atom, SizeLike]) -> SizeLike | None:

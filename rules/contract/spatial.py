@@ -26,7 +26,9 @@ def _positive(space: Sequence[Dim | None]) -> Dims | None:
     return known if len(known) == len(space) else None
 
 
-def window_count(size: Dim, kernel: Dim, stride: Dim, padding: Dim = 0, dilation: Dim = 1, ceil: bool = False) -> Dim | None:
+def window_count(
+    size: Dim, kernel: Dim, stride: Dim, padding: Dim = 0, dilation: Dim = 1, ceil: bool = False
+) -> Dim | None:
     """How many positions a window has along an axis (`pooling_output_shape` in aten/src/ATen/native/Pool.h)."""
     reach = sizes.add(sizes.multiply(dilation, sizes.subtract(kernel, 1)), 1)
     room = sizes.subtract(sizes.add(size, sizes.multiply(2, padding)), reach)
@@ -68,9 +70,7 @@ def conv(
     pads = per_axis(0 if isinstance(padding, str) else padding, count)
     if steps is None or gaps is None or pads is None:
         return None
-    space = _positive(
-        [window_count(*axis) for axis in zip(shape[-count:], weight[2:], steps, pads, gaps)]
-    )
+    space = _positive([window_count(*axis) for axis in zip(shape[-count:], weight[2:], steps, pads, gaps)])
     return None if space is None else (*shape[: -count - 1], weight[0], *space)
 
 

@@ -58,7 +58,13 @@ def movedim(base: Geometry, source: Sequence[int], destination: Sequence[int]) -
     rank = len(base.shape)
     froms = [wrap(axis, rank) for axis in source]
     tos = [wrap(axis, rank) for axis in destination]
-    if len(froms) != len(tos) or None in froms or None in tos or len(set(froms)) < len(froms) or len(set(tos)) < len(tos):
+    if (
+        len(froms) != len(tos)
+        or None in froms
+        or None in tos
+        or len(set(froms)) < len(froms)
+        or len(set(tos)) < len(tos)
+    ):
         return None
     if rank == 0:
         return base

@@ -52,7 +52,10 @@ class Case:
         if self.random.random() < 0.1:
             strides = [0 if self.random.random() < 0.3 else stride for stride in strides]
         if self.random.random() < 0.2:
-            strides = [self.random.choice((0, 1, 2, 7, stride)) if size == 1 else stride for stride, size in zip(strides, shape)]
+            strides = [
+                self.random.choice((0, 1, 2, 7, stride)) if size == 1 else stride
+                for stride, size in zip(strides, shape)
+            ]
         dtype = self.random.choice((*DTYPES, "float32", "float32", "float32"))
         return TensorFacts(
             shape=shape,
@@ -193,7 +196,7 @@ def elementwise(case: Case) -> None:
     devices = {operand.device for operand in whole if isinstance(operand, TensorFacts)}
     if len(devices) != 1:
         return
-    options = {"conditions": int(case.random.random() < 0.1 and len(whole) > 1)}
+    options: dict[str, Any] = {"conditions": int(case.random.random() < 0.1 and len(whole) > 1)}
     case.check(questions.order_matters(parts, **options), questions.order_matters(whole, **options))
     options["to_float"] = case.random.random() < 0.2
     true = questions.elementwise(whole, **options)
