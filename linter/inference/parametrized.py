@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -44,7 +45,7 @@ def words_of(text: str) -> frozenset[str]:
     for run in _WORD.findall(text.lower()):
         parts = [part for part in re.split(r"[_ -]", run) if part]
         found.update(parts)
-        found.update(f"{left}_{right}" for left, right in zip(parts, parts[1:]))
+        found.update(f"{left}_{right}" for left, right in itertools.pairwise(parts))
     return frozenset(found)
 
 

@@ -121,16 +121,25 @@ def is_unittest_check(node: cst.CSTNode) -> bool:
 
 
 def record(
-    path: Path, kind: str, tensors: list[TensorValue | ArrayValue], arguments: dict[str, object], node: cst.CSTNode | None = None, query: cst.CSTNode | None = None
+    path: Path,
+    kind: str,
+    tensors: list[TensorValue | ArrayValue],
+    arguments: dict[str, object],
+    node: cst.CSTNode | None = None,
+    query: cst.CSTNode | None = None,
+    written: cst.CSTNode | None = None,
 ) -> None:
-    """Note a check of tensors, at the assertion under way or at `node` (an assertion by itself). `query`: the call that asks."""
+    """Note a check of tensors, at the assertion under way or at `node` (an assertion by itself).
+
+    query: the call that asks. written: how the first tensor is written there.
+    """
     claim = path.claim
     if claim is None and node is None:
         return
     if path.muted:
         return
     site = claim.node if claim is not None else node
-    operands = tuple(_operand(path, tensor) for tensor in tensors)
+    operands = tuple(_operand(path, tensor, written if position == 0 else None) for position, tensor in enumerate(tensors))
     if kind == "is_contiguous" and claim is not None and claim.compared:
         kind = "memory_format"
     frames = path.frames[1:]
@@ -141,11 +150,11 @@ def record(
     path.last_query = query
 
 
-def _operand(path: Path, value: TensorValue | ArrayValue) -> Operand:
+def _operand(path: Path, value: TensorValue | ArrayValue, written: cst.CSTNode | None) -> Operand:
     from stridelint.linter.inference.torch_api.emit import operand
 
     if isinstance(value, TensorValue):
-        return operand(path, value)
+        return operand(path, value, written)
     return Operand(value.facts)
 
 

@@ -16,7 +16,6 @@ from stridelint.linter.inference.path import BudgetExhausted, Path, Raised, Retu
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.scopes import ModuleScope, make_class
 from stridelint.linter.inference.values import Arguments, Class, Function, Instance, Sequence, Unknown, Value
-from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.events import Parameter, Site, TestEvent, TestRun
 
 MAX_RUNS = 24

@@ -78,7 +78,7 @@ def stride(call: Call) -> Value:
     axis = call.get(0, "dim")
     arguments: dict[str, object] = {} if axis is None else {"dim": as_int(axis)}
     if path.claim is not None:
-        testing.record(path, "stride", [tensor], arguments, query=call.node)
+        testing.record(path, "stride", [tensor], arguments, query=call.node, written=call.args.nodes.get("receiver"))
     strides = path.facts(tensor).strides
     receiver = operand(path, tensor, call.args.nodes.get("receiver"))
     emit(path, "stride", call.form, call.node, {"input": receiver, **arguments}, (receiver,))
@@ -98,7 +98,7 @@ def is_contiguous(call: Call) -> Value:
     memory_format = "contiguous_format" if value is None else value.name if isinstance(value, MemoryFormat) else None
     asked = memory_format or UnknownArgument.UNKNOWN
     if path.claim is not None:
-        testing.record(path, "is_contiguous", [tensor], {"memory_format": asked})
+        testing.record(path, "is_contiguous", [tensor], {"memory_format": asked}, written=call.args.nodes.get("receiver"))
     receiver = operand(path, tensor, call.args.nodes.get("receiver"))
     sites = {name: each for name, each in call.args.nodes.items() if isinstance(name, str)}
     emit(path, "is_contiguous", call.form, call.node, {"input": receiver, "memory_format": asked}, (receiver,), sites=sites, waits_for=tensor)

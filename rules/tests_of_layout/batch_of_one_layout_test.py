@@ -1,0 +1,212 @@
+"""TLC203: a layout is tested with a batch of one, which leaves the batch stride untested."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stridelint.rules.contract.answers import Confidence
+from stridelint.rules.contract.facts import Dim
+from stridelint.rules.events import Assertion, Operand, TensorEvent, TestEvent, TestRun
+from stridelint.rules.findings import quoted, story
+from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+from stridelint.rules.tests_of_layout import subject
+from stridelint.rules.tests_of_layout.subject import Sight
+
+
+class BatchOfOneLayoutTest(Rule):
+    """
+    What it does:
+        Finds tests of a layout in which the batch size is always 1, and where that hides something: the only assertion is
+        about `stride(0)`, or the code under test gives `as_strided` a step from sample to sample that is not the tensor's.
+
+    Why is this bad?
+        The stride of an axis of size 1 is never used. `is_contiguous(memory_format=...)` still tells the formats apart
+        (when C > 1 and H * W > 1), but it ignores stride(0), which convolution and pooling look at, and so do kernels that
+        compute offsets. And stride(0) alone is C * H * W in both formats.
+
+    Example:
+        y = conv(torch.rand(1, 3, 10, 10).to(memory_format=torch.channels_last))
+        assert y.stride(0) == y.shape[1] * y.shape[2] * y.shape[3]
+
+    Use instead:
+        y = conv(torch.rand(2, 3, 10, 10).to(memory_format=torch.channels_last))
+        assert y.is_contiguous(memory_format=torch.channels_last)
+
+    Confirmed by:
+        Running the test with a row-major copy in place of the asserted tensor, and with a batch of two.
+
+    A test that asserts `is_contiguous(memory_format=...)` of batches of one only is worth a note, in audits.
+    """
+
+    code = "TLC203"
+    name = "batch-of-one-layout-test"
+    severity = Severity.WARNING
+    words = ("stride(", "as_strided", "is_contiguous")
+    ops = subject.CONVERSIONS | {"as_strided"}
+
+    VALID = (
+        """\
+import torch
+
+def test_strides_of_a_batch_of_one():
+    y = torch.relu(torch.rand(1, 3, 4, 5).to(memory_format=torch.channels_last))
+    assert y.stride() == (60, 1, 15, 3)
+""",
+        """\
+import torch
+
+def pixels(images):
+    return torch.as_strided(images, images.shape[:2], (images.stride(0), 1))
+
+def test_pixels_of_nhwc():
+    images = torch.rand(1, 3, 4, 5).to(memory_format=torch.channels_last)
+    assert torch.equal(pixels(images), images[:, :, 0, 0])
+""",
+    )
+    INVALID = (
+        Invalid(
+            """\
+import torch
+
+def test_relu_layout():
+    y = torch.relu(torch.rand(1, 3, 4, 5).to(memory_format=torch.channels_last))
+    assert y.stride(0) == 60
+""",
+            (
+                (
+                    5,
+                    5,
+                    "only stride(0) of 'y' is asserted, in a batch of one: it is never used there, and both formats make it "
+                    "C * H * W; assert is_contiguous(memory_format=...) or all strides, with N > 1",
+                ),
+            ),
+        ),
+        Invalid(
+            """\
+import torch
+
+def second_row(images):
+    n, c, h, w = images.shape
+    return images.as_strided((n, c), (c * w, 1), c * w)
+
+def test_second_row_of_nhwc():
+    images = torch.rand(1, 3, 4, 5).to(memory_format=torch.channels_last)
+    rows = second_row(images)
+    torch.testing.assert_close(rows, images[:, :, 1, 0])
+""",
+            (
+                (
+                    10,
+                    5,
+                    "'images' is a batch of one, so the step of 15 from sample to sample that as_strided is given is never taken "
+                    "(the tensor's own stride(0) is 60); test with N > 1",
+                ),
+            ),
+        ),
+        Invalid(
+            """\
+import torch
+
+def test_relu_keeps_channels_last():
+    y = torch.relu(torch.rand(1, 3, 4, 5).to(memory_format=torch.channels_last))
+    assert y.is_contiguous(memory_format=torch.channels_last)
+""",
+            (
+                (
+                    5,
+                    5,
+                    "'y' is a batch of one in every run: is_contiguous ignores stride(0), by which convolution, pooling and cat "
+                    "choose the format; test with N > 1 too",
+                ),
+            ),
+        ),
+    )
+
+    @classmethod
+    def screen(cls, tree: ast.Module) -> bool:
+        """Only modules with tests."""
+        return subject.has_tests(tree)
+
+    def check_test(self, test: TestEvent) -> Iterator[Finding]:
+        """Lone assertions of stride(0), steps that are never taken, and (as a note) checks of batches of one."""
+        if subject.is_deliberate(test) or not test.complete:
+            return
+        yield from self._batch_strides(test)
+        yield from self._untaken_steps(test)
+        yield from self._contiguous(test)
+
+    def _batch_strides(self, test: TestEvent) -> Iterator[Finding]:
+        layout = [(each, run) for run in test.runs for each in run.assertions if each.kind in subject.LAYOUT_KINDS]
+        if not layout or not (subject.speaks_of_layout(test) or any(map(subject.converts, test.runs))):
+            return
+        if not all(subject.is_batch_stride(each) and each.holds and _batch(each.tensors[0]) == 1 for each, _ in layout):
+            return
+        first = layout[0][0]
+        if subject.sight(first.tensors[0], "") is not Sight.TELLING or subject.queries_layout_otherwise(test, {"stride"}):
+            return
+        message = (
+            f"only stride(0) of {quoted(first.tensors[0])} is asserted, in a batch of one: it is never used there, and both formats make it "
+            "C * H * W; assert is_contiguous(memory_format=...) or all strides, with N > 1"
+        )
+        yield self._finding(test, first, message, _confidence(test), first.tensors[0])
+
+    def _untaken_steps(self, test: TestEvent) -> Iterator[Finding]:
+        if not subject.speaks_of_layout(test):
+            return
+        found: list[tuple[Assertion, TensorEvent, Operand, Dim, Dim]] = []
+        for run in test.runs:
+            untaken = _untaken(run)
+            if untaken is None:
+                return
+            found.append(untaken)
+        assertion, event, images, given, own = found[0]
+        message = (
+            f"{quoted(images)} is a batch of one, so the step of {given} from sample to sample that as_strided is given is never taken "
+            f"(the tensor's own stride(0) is {own}); test with N > 1"
+        )
+        yield self._finding(test, assertion, message, min(_confidence(test), event.confidence), images)
+
+    def _contiguous(self, test: TestEvent) -> Iterator[Finding]:
+        if subject.sees_layout_otherwise(test):
+            return
+        for check in subject.checks(test):
+            tensors = [each.tensors[0] for each in check.assertions]
+            if all(_batch(tensor) == 1 for tensor in tensors) and all(sight is Sight.TELLING for sight in check.sights):
+                message = (
+                    f"{quoted(tensors[0], 'the asserted tensor')} is a batch of one in every run: is_contiguous ignores stride(0), by which "
+                    "convolution, pooling and cat choose the format; test with N > 1 too"
+                )
+                yield self._finding(test, check.assertions[0], message, check.confidence, tensors[0], Severity.NOTE)
+
+    def _finding(
+        self, test: TestEvent, at: Assertion, message: str, confidence: Confidence, about: Operand, severity: Severity | None = None
+    ) -> Finding:
+        return Finding(type(self), subject.place(test, at), message, confidence, story(about), severity, None, test)
+
+
+def _batch(operand: Operand) -> Dim | None:
+    shape = operand.facts.shape
+    return shape[0] if shape is not None and len(shape) in (4, 5) else None
+
+
+def _confidence(test: TestEvent) -> Confidence:
+    return min(run.confidence for run in test.runs)
+
+
+def _untaken(run: TestRun) -> tuple[Assertion, TensorEvent, Operand, Dim, Dim] | None:
+    """A wrong first step given to as_strided that this run cannot notice, and the assertion about its result."""
+    for event in run.events:
+        size, stride, images = event.arguments.get("size"), event.arguments.get("stride"), event.tensors[0] if event.tensors else None
+        if event.op != "as_strided" or images is None or not isinstance(size, tuple) or not isinstance(stride, tuple) or not size or not stride:
+            continue
+        own = images.facts.strides
+        if _batch(images) != 1 or size[0] != 1 or not subject.is_channels_last(images) or own is None:
+            continue
+        given, right = stride[0], own[0]
+        if not isinstance(given, int) or not isinstance(right, int) or given == right:
+            continue
+        for assertion in run.assertions:
+            if assertion.kind in subject.VALUE_KINDS and any(each.facts.storage == images.facts.storage for each in assertion.tensors):
+                return assertion, event, images, given, right
+    return None

@@ -1,0 +1,108 @@
+"""TLC202: a memory format is asserted of a tensor with H == W == 1."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stridelint.rules.events import TestEvent
+from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+from stridelint.rules.tests_of_layout import blind_checks, subject
+from stridelint.rules.tests_of_layout.subject import Sight
+
+
+class PointwiseLayoutTest(Rule):
+    """
+    What it does:
+        Finds tests that assert `is_contiguous(memory_format=...)` of tensors whose spatial sizes are all 1: what global
+        pooling returns, the weights of 1x1 convolutions.
+
+    Why is this bad?
+        With H == W == 1 the channels lie side by side in both formats, and both `is_contiguous()` and
+        `is_contiguous(memory_format=torch.channels_last)` are True. The test passes whatever layout the code under test
+        produces.
+
+    Example:
+        x = torch.rand(2, 64, 7, 7).to(memory_format=torch.channels_last)
+        assert nn.AdaptiveAvgPool2d(1)(x).is_contiguous(memory_format=torch.channels_last)
+
+    Use instead:
+        x = torch.rand(2, 64, 7, 7).to(memory_format=torch.channels_last)
+        assert nn.AdaptiveAvgPool2d(2)(x).is_contiguous(memory_format=torch.channels_last)
+
+    Confirmed by:
+        Running the test with a row-major copy in place of the asserted tensor: it still passes.
+    """
+
+    code = "TLC202"
+    name = "pointwise-layout-test"
+    severity = Severity.WARNING
+    words = ("is_contiguous",)
+    ops = subject.CONVERSIONS
+
+    VALID = (
+        """\
+import torch
+from torch import nn
+
+def test_weights_are_channels_last():
+    net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.Conv2d(8, 8, 1)).to(memory_format=torch.channels_last)
+    for weight in (net[0].weight, net[1].weight):
+        assert weight.is_contiguous(memory_format=torch.channels_last)
+""",
+        """\
+import torch
+
+def test_height_of_one():
+    x = torch.rand(2, 64, 1, 7).to(memory_format=torch.channels_last)
+    assert torch.relu(x).is_contiguous(memory_format=torch.channels_last)
+""",
+    )
+    INVALID = (
+        Invalid(
+            """\
+import torch
+from torch import nn
+
+def test_pooling_layout():
+    x = torch.rand(2, 64, 7, 7).to(memory_format=torch.channels_last)
+    pooled = nn.AdaptiveAvgPool2d(1)(x)
+    assert pooled.is_contiguous(memory_format=torch.channels_last)
+""",
+            (
+                (
+                    7,
+                    5,
+                    "'pooled' has a spatial size of 1 (shape (2, 64, 1, 1)), so a row-major tensor passes this check too; "
+                    "test with H * W > 1",
+                ),
+            ),
+        ),
+        Invalid(
+            """\
+import torch
+from torch import nn
+
+def test_conversion_reaches_the_weight():
+    conv = nn.Conv2d(16, 8, 1).to(memory_format=torch.channels_last)
+    assert conv.weight.is_contiguous(memory_format=torch.channels_last)
+""",
+            (
+                (
+                    6,
+                    5,
+                    "'conv.weight' has a spatial size of 1 (shape (8, 16, 1, 1)), so a row-major tensor passes this check too; "
+                    "test with H * W > 1",
+                ),
+            ),
+        ),
+    )
+
+    @classmethod
+    def screen(cls, tree: ast.Module) -> bool:
+        """Only modules with tests."""
+        return subject.has_tests(tree)
+
+    def check_test(self, test: TestEvent) -> Iterator[Finding]:
+        """Assertions that see a spatial size of 1 in every run."""
+        yield from blind_checks.find(self, test, Sight.POINTWISE, "test with H * W > 1")

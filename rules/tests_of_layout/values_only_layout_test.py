@@ -1,0 +1,155 @@
+"""TLC204: a test of a layout compares values only."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stridelint.rules.contract.answers import Confidence
+from stridelint.rules.events import Assertion, TestEvent, TestRun
+from stridelint.rules.findings import quoted, story
+from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+from stridelint.rules.tests_of_layout import subject
+from stridelint.rules.tests_of_layout.subject import Sight
+
+# Words by which a test says that values are what it is about, or something else than the layout.
+OTHER_SUBJECTS = frozenset(
+    """match matches matching parity equivalent equivalence equality numeric numerics numerical numerically value values correctness accuracy
+    same agree agrees against versus optimizer optim quantize quantized quantizer qat fx graph compile compiled inductor dynamo export
+    exported onnx jit script scripted trace traced autocast amp ddp fsdp distributed checkpoint gradcheck grad grads gradient gradients
+    backward benchmark speed""".split()
+)
+
+
+class ValuesOnlyLayoutTest(Rule):
+    """
+    What it does:
+        Finds tests that say they are about a memory format, bring a tensor or a module into it, and then compare values
+        only.
+
+    Why is this bad?
+        `torch.equal`, `torch.allclose` and `torch.testing.assert_close` ignore strides: the test passes whatever layout the
+        code under test produces.
+
+    Example:
+        def test_resize_keeps_channels_last():
+            x = torch.rand(2, 3, 8, 8)
+            y = resize(x.to(memory_format=torch.channels_last))
+            torch.testing.assert_close(y, resize(x))
+
+    Use instead:
+            assert y.is_contiguous(memory_format=torch.channels_last)
+            # or, where the expected tensor has the right layout and all its sizes are at least 2:
+            torch.testing.assert_close(y, expected, check_stride=True)
+
+    Confirmed by:
+        Running the test with a row-major copy in place of the result: it still passes.
+    """
+
+    code = "TLC204"
+    name = "values-only-layout-test"
+    severity = Severity.WARNING
+    words = ("channels_last",)
+    ops = subject.CONVERSIONS
+
+    VALID = (
+        """\
+import torch
+import torch.nn.functional as F
+
+def test_pool_channels_last():
+    x = torch.rand(2, 3, 8, 8)
+    y = F.max_pool2d(x.to(memory_format=torch.channels_last), 2)
+    torch.testing.assert_close(y, F.max_pool2d(x, 2))
+    assert y.is_contiguous(memory_format=torch.channels_last)
+""",
+        """\
+import torch
+from torch import nn
+
+def test_state_round_trip():
+    net = nn.Conv2d(3, 8, 3).to(memory_format=torch.channels_last)
+    other = nn.Conv2d(3, 8, 3)
+    other.load_state_dict(net.state_dict())
+    assert torch.equal(net.weight, other.weight)
+""",
+    )
+    INVALID = (
+        Invalid(
+            """\
+import torch
+import torch.nn.functional as F
+
+def test_pool_keeps_channels_last():
+    x = torch.rand(2, 3, 8, 8)
+    y = F.max_pool2d(x.to(memory_format=torch.channels_last), 2)
+    torch.testing.assert_close(y, F.max_pool2d(x, 2))
+""",
+            (
+                (
+                    7,
+                    5,
+                    "this test of a memory format compares only values: a row-major 'y' passes; assert "
+                    "is_contiguous(memory_format=...) too, or use check_stride=True with all sizes >= 2",
+                ),
+            ),
+        ),
+        Invalid(
+            """\
+import unittest
+import torch
+from torch import nn
+
+class TestChannelsLast(unittest.TestCase):
+    def test_convolution(self):
+        conv = nn.Conv2d(3, 8, 3)
+        x = torch.rand(2, 3, 8, 8)
+        expected = conv(x)
+        conv.to(memory_format=torch.channels_last)
+        actual = conv(x)
+        self.assertTrue(torch.allclose(actual, expected))
+""",
+            (
+                (
+                    12,
+                    9,
+                    "this test of a memory format compares only values: a row-major 'actual' passes; assert "
+                    "is_contiguous(memory_format=...) too, or use check_stride=True with all sizes >= 2",
+                ),
+            ),
+        ),
+    )
+
+    @classmethod
+    def screen(cls, tree: ast.Module) -> bool:
+        """Only modules with tests."""
+        return subject.has_tests(tree)
+
+    def check_test(self, test: TestEvent) -> Iterator[Finding]:
+        """A conversion, a comparison of values of a tensor with a layout, and nothing that looks at it."""
+        if not subject.speaks_of_layout(test) or subject.is_deliberate(test) or not any(map(subject.converts, test.runs)):
+            return
+        asserted = [(each, run) for run in test.runs for each in run.assertions]
+        if any(each.kind in subject.LAYOUT_KINDS for each, _ in asserted) or subject.sees_layout_otherwise(test):
+            return
+        if subject.queries_layout_otherwise(test):
+            return
+        for assertion, run in asserted:
+            if assertion.kind in subject.VALUE_KINDS and subject.converts(run) and _has_layout(assertion):
+                yield self._finding(test, assertion, run)
+                return
+
+    def _finding(self, test: TestEvent, assertion: Assertion, run: TestRun) -> Finding:
+        about = assertion.tensors[0]
+        message = (
+            f"this test of a memory format compares only values: a row-major {quoted(about, 'result')} passes; assert "
+            "is_contiguous(memory_format=...) too, or use check_stride=True with all sizes >= 2"
+        )
+        confidence = Confidence.CERTAIN if OTHER_SUBJECTS.isdisjoint(test.subject) else Confidence.POSSIBLE
+        return Finding(type(self), subject.place(test, assertion), message, min(confidence, run.confidence), story(about), None, None, test)
+
+
+def _has_layout(assertion: Assertion) -> bool:
+    """It compares tensors that can be in one format or another, and one of them was brought into it or comes of one that was."""
+    told = [subject.sight(tensor, "") is Sight.TELLING for tensor in assertion.tensors]
+    return len(told) == 2 and all(told) and any(map(subject.is_channels_last, assertion.tensors))
