@@ -2,9 +2,9 @@
 
     python benchmarks/compare_flake8.py [FOLDER] [--rounds N] [--at-most RATIO]
 
-FOLDER is the installed torch package unless given. Both run with their default number of processes and without a cache;
-each round runs both, so that a busy machine disturbs both, and the best round of each counts. Also timed: the start-up of
-`stridelint check` on a file without torch against that of Python alone.
+FOLDER is the installed torch package unless given. Both run with their default number of processes and no cache; each
+round runs both, so that a busy machine disturbs both, and the best round of each counts. Also timed: the start-up of
+`stridelint check` on a file without torch, against that of Python alone.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main() -> int:
         path.write_text("import os\n\n\ndef view(x):\n    return x.view(-1)\n")
         bare = min(seconds([sys.executable, "-c", "pass"]) for _ in range(15))
         start = min(seconds([*STRIDELINT, str(path)]) for _ in range(15))
-    print(f"start-up            {1000 * (start - bare):8.1f} ms more than Python's own {1000 * bare:.1f} ms (file without torch)")
+    print(f"start-up            {1000 * (start - bare):8.1f} ms on a file without torch, over Python's {1000 * bare:.1f} ms")
     return int(options.at_most is not None and ratio > options.at_most)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from stridelint.linter import config, run as runner, source
 from stridelint.linter.config import ConfigError, Settings
@@ -78,7 +78,7 @@ def _checked(options: argparse.Namespace) -> tuple[Report, bool]:
 
 def _settings(options: argparse.Namespace) -> Callable[[str], Settings]:
     """How a path gets its settings: from configuration, with the options on top."""
-    changes: dict[str, object] = {}
+    changes: dict[str, Any] = {}
     for name in ("select", "ignore", "extend_select"):
         given = getattr(options, name)
         if given is not None:

@@ -128,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     new_rule.add_argument("name", metavar="NAME", help='kebab-case, reads as "allow NAME"')
     docs = add("docs", "write docs/rules.md and docs/rules/ from the rules", _later("docs"))
     docs.add_argument("--check", action="store_true", help="write nothing; exit 1 if they are out of date")
-    add("probe", "confirm the model against a real torch: verify, harvest (needs torch)", _later("probe"))  # for --help: see _dispatch
+    add("probe", "compare the model with a real torch: verify, harvest", _later("probe"))  # only for --help, see _dispatch
     return parser
 
 
@@ -145,7 +145,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     choose.add_argument(
         "--min-confidence",
         metavar="LEVEL",
-        help="certain: all facts proven; likely (default): but for sizes almost surely > 1; possible: up to a caller",
+        help="certain: all is proven; likely (default): but for sizes almost surely > 1; possible: up to a caller",
     )
     output = parser.add_argument_group("output")
     output.add_argument("--format", choices=("text", "json"), default="text", help="default: text")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stridelint.rules.contract.answers import Confidence
 
@@ -66,7 +66,7 @@ def jobs(value: object) -> int:
     return value
 
 
-# The key in the file, with what checks and converts its value; the field of Settings has the same name with underscores.
+# The key in the file, with what checks and converts its value; the field of Settings is named alike, with underscores.
 KEYS: Mapping[str, Callable[[object], object]] = {
     "select": _strings,
     "ignore": _strings,
@@ -133,7 +133,7 @@ def read(path: str, optional: bool = False) -> Settings | None:
         if optional:
             return None
         raise ConfigError(f"{path} has no [tool.stridelint]")
-    values: dict[str, object] = {"root": os.path.dirname(os.path.abspath(path))}
+    values: dict[str, Any] = {"root": os.path.dirname(os.path.abspath(path))}
     for key, value in table.items():
         if key not in KEYS:
             raise ConfigError(f"{path}: unknown key '{key}' in [tool.stridelint]{suggestion(key, KEYS)}")

@@ -1,7 +1,7 @@
 """Runs a function where recursion may go deep.
 
-LibCST's parser is native and recursive: on the usual 8 MB stack deep nesting kills the process. LibCST's visitors and the
-interpreter recurse in Python, several frames a level, and would hit the usual limit of 1000.
+LibCST's parser is native and recursive: on the usual 8 MB stack deep nesting kills the process. LibCST's visitors and
+the interpreter recurse in Python, several frames a level, and would hit the usual limit of 1000.
 """
 
 from __future__ import annotations

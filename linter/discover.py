@@ -45,9 +45,10 @@ class Found(NamedTuple):
 
 
 def discover(argument: str, settings: Settings) -> Found:
-    """The files that a path on the command line stands for. A file is checked whatever its name (but see force-exclude)."""
+    """The files that a path on the command line stands for. A file is checked whatever its name, unless force-exclude."""
     if not os.path.isdir(argument):
-        if settings.force_exclude and _is_excluded(os.path.relpath(argument, settings.root or None), argument, settings):
+        inside = os.path.relpath(argument, settings.root or None)
+        if settings.force_exclude and _is_excluded(inside, argument, settings):
             return Found([], 1)
         return Found([Target(argument, True)], 0)
     found, excluded = [], 0
@@ -143,7 +144,7 @@ def _matches_defaults(name: str, settings: Settings) -> bool:
 
 
 def _is_excluded(relative: str, path: str, settings: Settings) -> bool:
-    """Whether a pattern takes the file out. `relative` to the argument: a default never excludes what the user named."""
+    """Whether a pattern takes the file out; `relative` to the argument: a default never excludes what the user named."""
     if any(_matches_defaults(part, settings) for part in relative.split(os.sep)[:-1]):
         return True
     patterns = (*(settings.exclude or ()), *settings.extend_exclude)

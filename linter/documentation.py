@@ -67,8 +67,9 @@ def index() -> str:
     return "\n\n".join(
         [
             "# Rules",
-            "*error*: torch raises or computes wrong numbers. *warning*: silently another layout, or a test that cannot fail. "
-            "*note*: advice. Rules marked *audits* report only with `--min-confidence possible`, or when selected by code.",
+            "*error*: torch raises or computes wrong numbers. *warning*: silently another layout, or a test that cannot "
+            "fail. *note*: advice. Rules marked *audits* report only with `--min-confidence possible`, or when selected "
+            "by code.",
             "\n".join(rows),
         ]
     ) + "\n"

@@ -113,7 +113,7 @@ def _resolve(path: str, text: str, module: libcst.Module, findings: Iterable[Fin
     """Findings with their places. Positions are costly, so they are computed only now that there are findings."""
     from libcst.metadata import MetadataWrapper, PositionProvider
 
-    # The parser makes a tree without shared nodes, so the copy (which would have other nodes than the findings) can be skipped.
+    # The parser shares no nodes, so the copy is not needed; and the findings know the nodes of this very tree.
     ranges: Mapping[libcst.CSTNode, CodeRange] = MetadataWrapper(module, unsafe_skip_copy=True).resolve(
         PositionProvider
     )

@@ -1,7 +1,7 @@
 """The flake8 plugin, codes TLC...: one adapter around the same engine.
 
-flake8 counts columns from 0 and adds 1; it hides findings by `noqa` itself, so those are yielded too, but it looks at one
-physical line only, so a comment on the other end of a statement is honoured here.
+flake8 adds 1 to columns, so they are given from 0. It hides findings by `noqa` itself, so those are yielded too, but it
+looks at one physical line only, so a comment on the other end of a statement is honoured here.
 """
 
 from __future__ import annotations

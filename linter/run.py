@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from stridelint.linter import engine, screen, source
 from stridelint.linter.config import Settings
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Below this many files that pass the first screen, starting processes costs more than it saves.
 SERIAL_BELOW = 20
 
-Job = tuple[Union[Target, source.Source], Settings]
+Job = tuple[Target | source.Source, Settings]
 
 
 def check_all(jobs: Iterable[Job], processes: int = 0, excluded: int = 0) -> Report:
@@ -139,7 +139,6 @@ def _pool(processes: int) -> ProcessPoolExecutor:
     context = None
     if sys.platform == "linux":
         # Forked children share what is imported here once, and LibCST takes a while to import.
-        import stridelint.linter.inference
 
         context = multiprocessing.get_context("fork")
     return ProcessPoolExecutor(processes, mp_context=context, initializer=_ignore_interrupts)

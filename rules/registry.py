@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import operator
 import pkgutil
 
 from stridelint.rules import could_not_analyse
@@ -30,10 +31,11 @@ def all_rules() -> tuple[type[Rule], ...]:
                 and value.__module__ == module.__name__
                 and "code" in vars(value)
             ]
-    return tuple(sorted(found, key=lambda rule: rule.code))
+    return tuple(sorted(found, key=operator.attrgetter("code")))
 
 
 @functools.cache
 def by_code() -> dict[str, type[Rule]]:
     """Every rule by its code, with TLC901, which is about the run and judges no tensors."""
-    return {rule.code: rule for rule in (*all_rules(), could_not_analyse.CouldNotAnalyse)}
+    every: tuple[type[Rule], ...] = (*all_rules(), could_not_analyse.CouldNotAnalyse)
+    return {rule.code: rule for rule in every}

@@ -11,8 +11,8 @@ import libcst
 import pytest
 
 from stridelint.linter import cli, inference, selection
-from stridelint.rules.could_not_analyse import CouldNotAnalyse
 from stridelint.rules.contract.answers import Confidence
+from stridelint.rules.could_not_analyse import CouldNotAnalyse
 from stridelint.rules.events import Note, Site
 from stridelint.rules.rule import Finding, Rule, Severity
 
@@ -69,7 +69,8 @@ def stub_analyse(module: libcst.Module, rules: Sequence[type[Rule]], **_: object
 @pytest.fixture
 def stubs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The stub rules and the stub interpreter instead of the real ones."""
-    known = {rule.code: rule for rule in (*STUBS, CouldNotAnalyse)}
+    every: tuple[type[Rule], ...] = (*STUBS, CouldNotAnalyse)
+    known = {rule.code: rule for rule in every}
     monkeypatch.setattr(selection, "all_rules", lambda: STUBS)
     monkeypatch.setattr(selection, "by_code", lambda: known)
     monkeypatch.setattr(inference, "analyse", stub_analyse, raising=False)
