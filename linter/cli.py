@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from stridelint.linter import config
 
@@ -47,8 +47,22 @@ exit status:
 """
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """argparse makes a formatter for each argument; measuring the terminal itself saves importing shutil."""
+
+    def __init__(self, prog: str) -> None:
+        try:
+            columns = int(os.environ.get("COLUMNS") or os.get_terminal_size().columns)
+        except (OSError, ValueError):
+            columns = 100
+        super().__init__(prog, width=min(max(columns, 40), 120) - 2)
+
+
 class _Parser(argparse.ArgumentParser):
     """Errors are one line; the usage is what --help is for."""
+
+    def __init__(self, prog: str, **more: Any) -> None:
+        super().__init__(prog, formatter_class=_Formatter, allow_abbrev=False, **more)
 
     def error(self, message: str) -> NoReturn:
         raise config.ConfigError(f"{message} (see {self.prog} --help)")
@@ -82,54 +96,42 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    if arguments[:1] == ["probe"]:
+    name = arguments[0] if arguments else ""
+    if name == "probe":
         from stridelint.linter.commands import probe
 
         return probe(arguments[1:])
-    parser = _parser()
+    if name in _COMMANDS:
+        # Only this command's parser: argparse takes as long to make all of them as to start Python.
+        parser = _Parser(f"stridelint {name}", **_described(name))
+        _COMMANDS[name][1](parser)
+        return _run(name, parser.parse_args(arguments[1:]))
+    parser = _Parser("stridelint", description=_DESCRIPTION, epilog=_EPILOG)
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="stridelint")
+    for name in _COMMANDS:
+        commands.add_parser(name, help=_COMMANDS[name][0])
     if not arguments:
         parser.print_help(sys.stderr)
         return 2
-    options = parser.parse_args(arguments)
-    command: Callable[[argparse.Namespace], int] = options.command
-    return command(options)
+    parser.parse_args(arguments)
+    raise AssertionError("a known command has its own parser")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="stridelint",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=_Formatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="stridelint")
+def _described(name: str) -> dict[str, str]:
+    text = _COMMANDS[name][0]
+    return {"description": text[0].upper() + text[1:] + ".", "epilog": _CHECK_EPILOG if name == "check" else ""}
 
-    def add(name: str, text: str, command: Callable[[argparse.Namespace], int], epilog: str = "") -> _Parser:
-        added = commands.add_parser(
-            name,
-            help=text,
-            description=text[0].upper() + text[1:] + ".",
-            epilog=epilog,
-            formatter_class=_Formatter,
-            allow_abbrev=False,
-        )
-        added.set_defaults(command=command)
-        return added
 
-    _add_check(add("check", "check files and folders", _check, _CHECK_EPILOG))
-    rules = add("rules", "list all rules", _later("rules"))
-    rules.add_argument("--format", choices=("text", "json"), default="text")
-    explain = add("explain", "explain a rule", _later("explain"))
-    explain.add_argument("code", metavar="CODE", help="a code or a name: TLC101, argument-order-layout")
-    new_rule = add("new-rule", "start a rule: one file with documentation, examples and a check", _later("new_rule"))
-    new_rule.add_argument("code", metavar="CODE", help="TLC and three digits; the first chooses the folder")
-    new_rule.add_argument("name", metavar="NAME", help='kebab-case, reads as "allow NAME"')
-    docs = add("docs", "write docs/rules.md and docs/rules/ from the rules", _later("docs"))
-    docs.add_argument("--check", action="store_true", help="write nothing; exit 1 if they are out of date")
-    add("probe", "compare the model with a real torch: verify, harvest", _later("probe"))  # only for --help, see _dispatch
-    return parser
+def _run(name: str, options: argparse.Namespace) -> int:
+    """Run a command; its module is imported only now."""
+    if name == "check":
+        from stridelint.linter import check_command
+
+        return check_command.run(options)
+    from stridelint.linter import commands
+
+    return int(getattr(commands, name.replace("-", "_"))(options))
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
@@ -161,17 +163,6 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--no-cache", action="store_true", help="analyse every file anew (so far that is always done)")
 
 
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """argparse makes a formatter for each argument; measuring the terminal itself saves importing shutil."""
-
-    def __init__(self, prog: str) -> None:
-        try:
-            columns = int(os.environ.get("COLUMNS") or os.get_terminal_size().columns)
-        except (OSError, ValueError):
-            columns = 100
-        super().__init__(prog, width=min(max(columns, 40), 120) - 2)
-
-
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from stridelint import __version__
@@ -180,18 +171,29 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _check(options: argparse.Namespace) -> int:
-    from stridelint.linter import check_command
-
-    return check_command.run(options)
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
 
 
-def _later(name: str) -> Callable[[argparse.Namespace], int]:
-    """A command of the module `commands`, which is imported only to run one."""
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("code", metavar="CODE", help="a code or a name: TLC101, argument-order-layout")
 
-    def run(options: argparse.Namespace) -> int:
-        from stridelint.linter import commands
 
-        return int(getattr(commands, name)(options))
+def _add_new_rule(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("code", metavar="CODE", help="TLC and three digits; the first chooses the folder")
+    parser.add_argument("name", metavar="NAME", help='kebab-case, reads as "allow NAME"')
 
-    return run
+
+def _add_docs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if they are out of date")
+
+
+# What --help says of a command, and what declares its options.
+_COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "check": ("check files and folders", _add_check),
+    "rules": ("list all rules", _add_rules),
+    "explain": ("explain a rule", _add_explain),
+    "new-rule": ("start a rule: one file with documentation, examples and a check", _add_new_rule),
+    "docs": ("write docs/rules.md and docs/rules/ from the rules", _add_docs),
+    "probe": ("compare the model with a real torch: verify, harvest", lambda parser: None),
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -12,9 +13,13 @@ import pytest
 WITHOUT_TORCH = "import os\n\n\ndef view(x):\n    return x.view(-1)\n"
 
 
+# As for a user: modules are compiled once, when the package is installed or first used.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def python(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
 
 
 def seconds(code: str, *arguments: object) -> float:
