@@ -32,11 +32,16 @@ def analyse(module: cst.Module, rules: Sequence[type[Rule]], *, budget: int = BU
     from stridelint.linter.inference import roots, tests
     from stridelint.linter.inference.path import BudgetExhausted
     from stridelint.linter.inference.program import Program
+    from stridelint.linter.inference.relevance import Relevance
 
     program = Program(module, rules, budget)
+    relevance = Relevance(module, [word for rule in rules for word in rule.words])
     try:
-        roots.read_module(program)
+        if relevance.body:
+            roots.read_module(program)
         for node, owner in roots.functions_of(program):
+            if not relevance.reads(node):
+                continue
             if tests.is_test(node, owner):
                 tests.read_test(program, node, owner)
             else:

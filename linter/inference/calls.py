@@ -8,6 +8,7 @@ from stridelint.linter.inference import contexts
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
 from stridelint.linter.inference.path import MAX_CALL_DEPTH, Frame, Path, Returned
 from stridelint.linter.inference.scopes import Scope, dotted_name
+from stridelint.linter.inference.syntax import children
 from stridelint.linter.inference.values import (
     NONE,
     Arguments,
@@ -99,7 +100,7 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
     if not bind_parameters(path, scope, function, args):
         return Unknown("arguments")
     scope.defaulted = set(args.defaulted)
-    discarded = node if node is not None and node is path.discarded and is_pure(function.node) else None
+    discarded = node if node is not None and node is path.discarded and path.program.once(function.node, is_pure, function.node) else None
     frame = Frame(function, path.discard_site or discarded if discarded is not None else None, node)
     saved, path.discarded, claim = path.grad_mode, None, path.claim
     mode = function_grad_mode(path, function)
@@ -199,7 +200,7 @@ def is_pure(node: cst.FunctionDef | cst.Lambda) -> bool:
             name = dotted_name(each.func).split(".")[-1] if not isinstance(each.func, cst.Attribute) else each.func.attr.value
             if name.endswith("_") or any(arg.keyword is not None and arg.keyword.value == "out" for arg in each.args):
                 return False
-        waiting.extend(each.children)
+        waiting.extend(children(each))
     return True
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -72,11 +74,24 @@ def _attribute(path: Path, scope: Scope, node: cst.Attribute) -> Value:
     return attribute(path, evaluate(path, scope, node.value), node.attr.value, node)
 
 
+@functools.lru_cache(maxsize=4096)
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError):
+        return None
+
+
 def _number(path: Path, scope: Scope, node: cst.Integer | cst.Float | cst.Imaginary) -> Value:
-    return Constant(node.evaluated_value)
+    return Constant(_literal(node.value))
 
 
-def _string(path: Path, scope: Scope, node: cst.SimpleString | cst.ConcatenatedString) -> Value:
+def _string(path: Path, scope: Scope, node: cst.SimpleString) -> Value:
+    value = _literal(node.value)
+    return Unknown("string") if value is None else Constant(value)
+
+
+def _joined_string(path: Path, scope: Scope, node: cst.ConcatenatedString) -> Value:
     value = node.evaluated_value
     return Unknown("string") if value is None else Constant(value)
 
@@ -352,7 +367,7 @@ _HANDLERS: dict[type[cst.CSTNode], Callable[[Path, Scope, Any], Value]] = {
     cst.Float: _number,
     cst.Imaginary: _number,
     cst.SimpleString: _string,
-    cst.ConcatenatedString: _string,
+    cst.ConcatenatedString: _joined_string,
     cst.Tuple: _tuple,
     cst.List: _list,
     cst.Set: _list,

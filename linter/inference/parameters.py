@@ -8,6 +8,7 @@ from stridelint.linter.inference.attributes import class_scope, decorator_names
 from stridelint.linter.inference.calls import instantiate
 from stridelint.linter.inference.path import Path, Raised
 from stridelint.linter.inference.scopes import Scope, dotted_name
+from stridelint.linter.inference.syntax import walk
 from stridelint.linter.inference.values import (
     Arguments,
     Class,
@@ -67,7 +68,7 @@ def ordinary_instance(path: Path, cls: Class) -> Instance:
             made = instantiate(path, None, cls, Arguments(unknown_star=True))
             instance = made if isinstance(made, Instance) else instance
     path.confidence = saved
-    instance.hazy = reassigned(cls) & set(instance.attributes) if init is not None else set()
+    instance.hazy = path.program.once(cls.node, reassigned, cls) & set(instance.attributes) if init is not None else set()
     return instance
 
 
@@ -105,13 +106,6 @@ def _assigned_attributes(node: cst.CSTNode) -> set[str]:
             for part in parts:
                 if isinstance(part, cst.Attribute) and isinstance(part.value, cst.Name) and part.value.value == "self":
                     found.add(part.attr.value)
-    return found
-
-
-def walk(node: cst.CSTNode) -> list[cst.CSTNode]:
-    found = [node]
-    for each in found:
-        found.extend(each.children)
     return found
 
 

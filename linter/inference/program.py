@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
 
 import libcst as cst
 
 from stridelint.linter.inference.scopes import ModuleIndex
 from stridelint.rules.events import TensorEvent, TestEvent
 from stridelint.rules.rule import Finding, Rule
+
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
 
 
 class Program:
@@ -24,11 +28,19 @@ class Program:
         self.root_steps = budget
         self.rules = [rule() for rule in rules]
         self.findings: dict[tuple[str, int], Finding] = {}
+        self._memory: dict[tuple[str, int], object] = {}
         self._listeners: dict[str, list[Rule]] = {}
         self._general = [rule for rule in self.rules if type(rule).check is not Rule.check and not rule.ops]
         for rule in self.rules:
             for op in rule.ops:
                 self._listeners.setdefault(op, []).append(rule)
+
+    def once(self, node: cst.CSTNode, compute: Callable[[Argument], Result], argument: Argument) -> Result:
+        """What a function of a node gives, computed once per file."""
+        key = (compute.__name__, id(node))
+        if key not in self._memory:
+            self._memory[key] = compute(argument)
+        return cast(Result, self._memory[key])
 
     def listens(self, op: str) -> bool:
         """Some rule wants to see events of this operator."""

@@ -11,8 +11,18 @@ from stridelint.linter.inference import contexts, testing
 from stridelint.linter.inference.expressions import evaluate, evaluate_call_statement, evaluate_discarded, iterate
 from stridelint.linter.inference.operators import augmented
 from stridelint.linter.inference.path import Broke, Continued, Path, Raised, Returned
-from stridelint.linter.inference.scopes import ModuleScope, Scope, blocks_of, imported_names, make_class, make_function, resolve_external, target_names
+from stridelint.linter.inference.scopes import (
+    ModuleScope,
+    Scope,
+    blocks_of,
+    imported_names,
+    make_class,
+    make_function,
+    resolve_external,
+    target_names,
+)
 from stridelint.linter.inference.stores import assign
+from stridelint.linter.inference.syntax import children
 from stridelint.linter.inference.values import NONE, Unknown, Value
 
 MAX_UNROLLED = 12
@@ -79,7 +89,7 @@ def _if(path: Path, scope: Scope, node: cst.If) -> None:
 
 def havoc(path: Path, scope: Scope, body: cst.CSTNode) -> None:
     """Forget every name assigned in a block that ran some number of times."""
-    for name in assigned_names(body):
+    for name in path.program.once(body, assigned_names, body):
         scope.bind(name, Unknown(name))
 
 
@@ -96,7 +106,7 @@ def assigned_names(node: cst.CSTNode) -> set[str]:
                 found.update(target_names(target.target))
         elif isinstance(each, (cst.AugAssign, cst.AnnAssign, cst.For)):
             found.update(target_names(each.target))
-        waiting.extend(each.children)
+        waiting.extend(children(each))
     return found
 
 

@@ -120,7 +120,7 @@ def fixture(path: Path, scope: ModuleScope, name: str, param: cst.Param, given: 
             value = call_function(path, None, Function(node, scope), args)
     except (Raised, Returned):
         value = Unknown(name)
-    if isinstance(value, Sequence) and value.items is None and value.element is not None and any(isinstance(each, cst.Yield) for each in parameters.walk(node)):
+    if isinstance(value, Sequence) and value.items is None and value.element is not None and any(isinstance(each, cst.Yield) for each in walk(node)):
         value = value.element()
     path.fixture_values[name] = value
     return value
@@ -145,5 +145,5 @@ def _words(node: cst.FunctionDef) -> set[str]:
     """Words of a test's decorators, docstring and comments."""
     texts = [code_of(decorator.decorator) for decorator in node.decorators]
     texts.append(node.get_docstring() or "")
-    texts += [each.value for each in parameters.walk(node) if isinstance(each, cst.Comment)]
+    texts += comments(node)
     return {word for text in texts for word in words_of(text)}

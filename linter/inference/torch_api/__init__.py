@@ -7,7 +7,18 @@ import libcst as cst
 from stridelint.linter.inference import testing
 from stridelint.linter.inference.attributes import as_tensor
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import comparisons, constants, conversions, factories, modes, modules, numpy_api, python_api, queries, view_ops  # noqa: F401
+from stridelint.linter.inference.torch_api import (  # noqa: F401
+    comparisons,
+    constants,
+    conversions,
+    factories,
+    modes,
+    modules,
+    numpy_api,
+    python_api,
+    queries,
+    view_ops,
+)
 from stridelint.linter.inference.torch_api.apply import apply_call
 from stridelint.linter.inference.torch_api.registry import Call, functions, methods
 from stridelint.linter.inference.values import (
