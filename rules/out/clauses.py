@@ -1,0 +1,143 @@
+"""What the rules about `out=` share: a call's outs, its operator's behaviour, and words for both."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stridelint.rules.contract import operators
+from stridelint.rules.contract.answers import Answer
+from stridelint.rules.contract.dtypes import Scalar, can_cast, kind_of
+from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.contract.operators import Operator, Variant
+from stridelint.rules.contract.out_contract import arity_clause
+from stridelint.rules.contract.out_dtypes import result_dtypes
+from stridelint.rules.contract.sizes import Size
+from stridelint.rules.contract.verdict import Verdict
+from stridelint.rules.events import Form, Operand, TensorEvent
+from stridelint.rules.rule import Finding, Rule
+
+if TYPE_CHECKING:
+    import ast
+
+
+@dataclass(frozen=True, slots=True)
+class OutCall:
+    """A function call with out=, whose outs are as many as the operator's results.
+
+    arguments: those of the event, with integers of unknown value as such.
+    outs: the outs that are known, each with the index of its result.
+    """
+
+    event: TensorEvent
+    variant: Variant
+    arguments: Mapping[str, object]
+    outs: tuple[tuple[int, Operand], ...]
+
+    @property
+    def name(self) -> str:
+        """The function, as a call without arguments."""
+        return call_name(self.event)
+
+    def required(self, index: int) -> TensorFacts:
+        """What is known of result `index` without out=."""
+        if index == 0:
+            return self.event.result
+        dtypes = result_dtypes(self.variant, index, self.arguments)
+        shape = self.event.result.shape if self.variant.shape in ("broadcast", "first", "reduction") else None
+        return TensorFacts(shape=shape, dtype=next(iter(dtypes)) if len(dtypes) == 1 else None)
+
+    def lower_kind(self, index: int, out: TensorFacts) -> Answer:
+        """Whether out's type kind is below that of result `index`."""
+        kind = out.kind or kind_of(out.dtype)
+        dtypes = result_dtypes(self.variant, index, self.arguments)
+        if kind is None or not dtypes:
+            return Answer.UNKNOWN
+        lower = {not can_cast(dtype, kind) for dtype in dtypes}
+        return Answer.of(lower.pop()) if len(lower) == 1 else Answer.UNKNOWN
+
+
+class OutRule(Rule):
+    """Base of the rules that judge calls whose out= has the right number of tensors."""
+
+    words = ("out=",)
+
+    @classmethod
+    def screen(cls, tree: ast.Module) -> bool:
+        """Some call passes out=."""
+        return passes_out(tree)
+
+    def check(self, event: TensorEvent) -> Iterator[Finding]:
+        """Judge the call if something is known of its outs."""
+        call = out_call(event)
+        return iter(()) if call is None else self.judge(call)
+
+    def judge(self, call: OutCall) -> Iterator[Finding]:
+        """Judge one call."""
+        raise NotImplementedError
+
+
+@functools.lru_cache(maxsize=1)
+def passes_out(tree: ast.Module) -> bool:
+    """Whether some call in a module has a keyword argument `out`."""
+    import ast
+
+    return any(type(node) is ast.keyword and node.arg == "out" for node in ast.walk(tree))
+
+
+def out_call(event: TensorEvent) -> OutCall | None:
+    """The call of a function with fitting outs; None for all other events."""
+    if event.out is None or event.form is not Form.FUNCTION:
+        return None
+    given = outs_of(event)
+    operator, arguments = operators.lookup(event.op), plain_arguments(event)
+    variant = None if operator is None else operator.variant(arguments)
+    if given is None or operator is None or variant is None or not variant.accepts_out:
+        return None
+    if len(given) != len(variant.outputs) or arity(operator, variant, event).violated is Answer.YES:
+        return None
+    return OutCall(event, variant, arguments, tuple((index, out) for index, out in enumerate(given) if out is not None))
+
+
+def outs_of(event: TensorEvent) -> tuple[Operand | None, ...] | None:
+    """All tensors passed as out=, None for those not known; None if even their number is not."""
+    out = event.out
+    if isinstance(out, Operand):
+        return (out,)
+    if isinstance(out, (tuple, list)):
+        return tuple(each if isinstance(each, Operand) else None for each in out)
+    return None
+
+
+def arity(operator: Operator, variant: Variant, event: TensorEvent) -> Verdict:
+    """The clause about the number of outs."""
+    given = outs_of(event)
+    if isinstance(event.out, Operand):
+        return arity_clause(variant, operator.name, event.out.facts)
+    return arity_clause(variant, operator.name, [None if out is None else out.facts for out in given or ()])
+
+
+def plain_arguments(event: TensorEvent) -> dict[str, object]:
+    """The event's arguments; a symbolic size is an integer of unknown value."""
+    return {name: Scalar("integer") if isinstance(value, Size) else value for name, value in event.arguments.items()}
+
+
+def call_name(event: TensorEvent) -> str:
+    """How a message names the function: `linalg.qr()`."""
+    return f"{event.op.removeprefix('nn.functional.')}()"
+
+
+def gist(verdict: Verdict) -> str:
+    """What torch says, in one clause for a message; "" if the table does not know."""
+    text = verdict.message.split("Please clone()")[0].split("(Could this")[0].split(" - got ")[0]
+    text = text.strip().rstrip(".:").split("; ")[0]
+    return f" ({text})" if text and "..." not in text.replace("out=...", "") else ""
+
+
+def dtype_text(facts: TensorFacts) -> str:
+    """A tensor's dtype, or its kind where only that is known."""
+    return facts.dtype or {"integer": "an integer dtype", "float": "a float dtype", "complex": "complex"}.get(
+        facts.kind or "", facts.kind or "another dtype"
+    )
