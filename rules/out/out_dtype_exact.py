@@ -109,7 +109,7 @@ torch.linalg.vector_norm(torch.rand(3, 4), dim=1, out=norms)
         """The dtype clause is broken although out's kind would do; both dtypes are known."""
         for index, out in call.outs:
             result = call.required(index)
-            if result.dtype is None or out.facts.dtype is None:
+            if result.dtype is None or out.facts.dtype is None or call.arguments.get("out_int32", False) is not False:
                 continue  # Under autocast, or with another default dtype, the operands do not tell.
             verdict = dtype_clause(call.variant, index, call.arguments, out.facts)
             if verdict.violated is not Answer.YES or verdict.effect != "raises":
