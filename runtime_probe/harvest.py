@@ -26,7 +26,9 @@ _LIMIT_SECONDS = 60.0
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code (0 done, 2 usage error or torch missing)."""
-    parser = argparse.ArgumentParser(prog="stridelint probe harvest", description="Measure the operator table from the installed torch.")
+    parser = argparse.ArgumentParser(
+        prog="stridelint probe harvest", description="Measure the operator table from the installed torch."
+    )
     parser.add_argument("--output", metavar="FILE", type=Path, help="where to write (default: standard output)")
     parser.add_argument("--device", default="cpu", choices=["cpu"], help="device to measure on")
     parser.add_argument("--jobs", metavar="N", type=int, default=2, help="operators measured at a time (default: 2)")
@@ -45,8 +47,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         options.output.write_text(text, "utf-8")
     rows = document["operators"]
-    taking = sum(any(v.get("accepts_out", True) and v.get("measured", True) for v in row["variants"]) for row in rows.values())
-    print(f"{len(rows)} operators, {taking} take out=, {len(failures)} could not be measured, {time.monotonic() - started:.0f} s", file=sys.stderr)
+    taking = sum(
+        any(v.get("accepts_out", True) and v.get("measured", True) for v in row["variants"]) for row in rows.values()
+    )
+    print(
+        f"{len(rows)} operators, {taking} take out=, {len(failures)} could not be measured, {time.monotonic() - started:.0f} s",
+        file=sys.stderr,
+    )
     for name, reason in sorted(failures.items()):
         print(f"  {name}: {reason}", file=sys.stderr)
     return 0
@@ -61,7 +68,7 @@ def harvest(names: Sequence[str] = (), *, jobs: int = 2) -> tuple[dict[str, Any]
     """
     import torch
 
-    from stridelint.runtime_probe import harvest_operator, harvest_samples, harvest_targets
+    from stridelint.runtime_probe import harvest_merge, harvest_operator, harvest_samples, harvest_targets
     from stridelint.runtime_probe.harvest_text import COMMON
 
     torch.set_num_threads(1)
@@ -77,14 +84,18 @@ def harvest(names: Sequence[str] = (), *, jobs: int = 2) -> tuple[dict[str, Any]
     results = in_children(len(chosen), work, jobs)
     rows: dict[str, Any] = {}
     failures: dict[str, str] = {}
-    for target, (row, reason) in zip(chosen, results):
+    for target, (row, reason) in zip(chosen, results, strict=False):
         if row is None:
             failures[target.name] = reason
         elif target.is_function or any(variant.get("measured", True) for variant in row["variants"]):
             rows[target.name] = row
     document = {
-        "format": FORMAT, "torch": torch.__version__.partition("+")[0], "device": "cpu", "texts": COMMON,
-        "defaults": harvest_operator.DEFAULTS, "operators": rows,
+        "format": FORMAT,
+        "torch": torch.__version__.partition("+")[0],
+        "device": "cpu",
+        "texts": COMMON,
+        "defaults": harvest_merge.DEFAULTS,
+        "operators": rows,
     }
     return document, failures
 
@@ -100,7 +111,9 @@ def write(document: dict[str, Any]) -> str:
     return "\n".join([*lines, " }", "}"]) + "\n"
 
 
-def in_children(count: int, work: Callable[[int], dict[str, Any]], jobs: int) -> list[tuple[dict[str, Any] | None, str]]:
+def in_children(
+    count: int, work: Callable[[int], dict[str, Any]], jobs: int
+) -> list[tuple[dict[str, Any] | None, str]]:
     """`work(i)` for each i in a forked process; (result, "") or (None, reason) in order."""
     results: list[tuple[dict[str, Any] | None, str]] = [(None, "not run")] * count
     waiting = list(range(count))[::-1]
@@ -121,7 +134,7 @@ def in_children(count: int, work: Callable[[int], dict[str, Any]], jobs: int) ->
                     selector.unregister(pipe)
                     results[index] = _finish(pipe, child, data)
                     del running[pipe]
-            for pipe, (_, child, deadline, _) in running.items():
+            for _, child, deadline, _ in running.values():
                 if time.monotonic() > deadline:
                     os.kill(child, signal.SIGKILL)
     return results
@@ -140,7 +153,7 @@ def _start(index: int, work: Callable[[int], dict[str, Any]]) -> tuple[int, int]
         os.dup2(null, 2)
         try:
             text = json.dumps([work(index), ""])
-        except Exception as error:  # noqa: BLE001 - reported by the parent
+        except Exception as error:
             text = json.dumps([None, f"{type(error).__name__}: {error}"])
         with os.fdopen(write_end, "w") as stream:
             stream.write(text)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from stridelint.rules.contract import signatures
+from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.signatures import Signature
 
-Tensor = torch.Tensor
 SEED = 20260101
 
 
@@ -37,7 +38,7 @@ class Call:
     def tensors(self) -> dict[str, Tensor]:
         """Tensors by parameter name; those of a sequence as "tensors[0]"."""
         found: dict[str, Tensor] = {}
-        for name, value in [*zip(self.names, self.args), *self.kwargs.items()]:
+        for name, value in [*zip(self.names, self.args, strict=False), *self.kwargs.items()]:
             if isinstance(value, Tensor):
                 key = name if name not in found else f"{name}[{len(found)}]"
                 found[key] = value
@@ -66,9 +67,13 @@ class Call:
                 return type(value)(items) if type(value) in (list, tuple) else tuple(items)
             return value
 
-        args = tuple(of(name, value) for name, value in zip(self.names, self.args))
+        args = tuple(of(name, value) for name, value in zip(self.names, self.args, strict=False))
         kwargs = {name: of(name, value) for name, value in self.kwargs.items()}
-        return dataclasses.replace(self, args=args, kwargs=kwargs)
+        return self._with(args, kwargs)
+
+    def _with(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        bound = signatures.bind(self.signature, args, kwargs)
+        return dataclasses.replace(self, args=args, kwargs=kwargs, bound=bound or {})
 
     def replaced(self, tensors: Mapping[str, Tensor]) -> Call:
         """The call with the named tensors replaced, the others copied."""
@@ -77,9 +82,10 @@ class Call:
     def but(self, **changes: Any) -> Call:
         """The call with other values of named arguments (added as keywords if absent)."""
         names = self.names
-        args = tuple(changes.get(name, value) for name, value in zip(names, self.args))
+        args = tuple(changes.get(name, value) for name, value in zip(names, self.args, strict=False))
         extra = {name: value for name, value in changes.items() if name not in names}
-        return dataclasses.replace(self, args=args, kwargs={**self.kwargs, **extra})
+        kwargs = {name: changes.get(name, value) for name, value in self.kwargs.items()}
+        return self._with(args, {**kwargs, **extra})
 
     def fresh(self) -> Call:
         """The call on copies of its tensors."""
@@ -99,17 +105,19 @@ class Outcome:
         """The tensors returned."""
         if isinstance(self.value, Tensor):
             return [self.value]
-        return [item for item in self.value if isinstance(item, Tensor)] if isinstance(self.value, (tuple, list)) else []
+        return (
+            [item for item in self.value if isinstance(item, Tensor)] if isinstance(self.value, (tuple, list)) else []
+        )
 
 
 def attempt(call: Call, *, grad: bool = False, **extra: Any) -> Outcome:
     """Make the call (on its own tensors) with torch's random state reset."""
-    torch.manual_seed(SEED)
+    torch.default_generator.manual_seed(SEED)
     with warnings.catch_warnings(record=True) as caught, torch.set_grad_enabled(grad):
         warnings.simplefilter("always")
         try:
             value = call.function(*call.args, **call.kwargs, **extra)
-        except Exception as error:  # noqa: BLE001 - whatever torch raises is the measurement
+        except Exception as error:
             lines = str(error).strip().splitlines() or [""]
             return Outcome(None, f"{type(error).__name__}: {lines[0].strip()}", ())
     return Outcome(value, "", tuple(str(item.message).splitlines()[0] for item in caught))
@@ -120,12 +128,14 @@ def copied(tensor: Tensor) -> Tensor:
     return tensor.detach().clone()
 
 
-def bind(function: Callable[..., Any], options: Sequence[Signature], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+def bind(
+    function: Callable[..., Any], options: Sequence[Signature], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Call | None:
     """The call under the first signature that fits; None if none does."""
     for signature in options:
         described = [_described(value) for value in args]
         bound = signatures.bind(signature, described, {name: _described(value) for name, value in kwargs.items()})
-        if bound is not None and signatures.fits(signature, bound) is not signatures.Answer.NO:
+        if bound is not None and signatures.fits(signature, bound) is not Answer.NO:
             real = signatures.bind(signature, args, kwargs)
             assert real is not None
             return Call(function, args, dict(kwargs), signature, real)
@@ -145,7 +155,9 @@ def numbers_of(tensor: Tensor) -> Tensor:
 
 def cast(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """The tensor in another dtype, with values that are legal there."""
-    if not (dtype.is_floating_point or dtype.is_complex) and (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+    if not (dtype.is_floating_point or dtype.is_complex) and (
+        tensor.dtype.is_floating_point or tensor.dtype.is_complex
+    ):
         return numbers_of(tensor).to(dtype)
     if tensor.dtype.is_complex and not dtype.is_complex:
         return tensor.detach().real.to(dtype).contiguous()
@@ -162,5 +174,5 @@ def same_values(left: Tensor, right: Tensor) -> bool:
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """"float32"."""
+    """ "float32"."""
     return str(dtype).removeprefix("torch.")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from stridelint.runtime_probe.harvest_calls import Call, Outcome, attempt, same_values
 from stridelint.runtime_probe.harvest_text import template
 
-Tensor = torch.Tensor
 _SENTINEL = 7
 _MARGIN = 2048
 
@@ -27,7 +27,7 @@ def rested(results: list[Tensor]) -> list[Tensor]:
 def is_random(call: Call) -> bool:
     """Two calls from the same random state differ (uninitialised memory)."""
     first, second = attempt(call.fresh()), attempt(call.fresh())
-    return not all(same_values(a, b) for a, b in zip(first.results, second.results))
+    return not all(same_values(a, b) for a, b in zip(first.results, second.results, strict=False))
 
 
 def arranged(result: Tensor, kind: str) -> tuple[Tensor, Tensor] | None:
@@ -67,7 +67,7 @@ def measure_out_strides(calls: list[Call]) -> dict[str, str]:
             pairs = [arranged(result, kind) for result in functional.results]
             if all(pair is None for pair in pairs):
                 continue
-            outs = [pair[0] if pair else fresh for pair, fresh in zip(pairs, rested(functional.results))]
+            outs = [pair[0] if pair else fresh for pair, fresh in zip(pairs, rested(functional.results), strict=False)]
             strides = [out.stride() for out in outs]
             shapes = [out.shape for out in outs]
             outcome = attempt(call.fresh(), out=given(outs))
@@ -80,12 +80,12 @@ def measure_out_strides(calls: list[Call]) -> dict[str, str]:
 
 
 def _filled(pairs: list[Any], outs: list[Tensor], strides: list[Any], wanted: list[Tensor]) -> str:
-    for pair, out in zip(pairs, outs):
+    for pair, out in zip(pairs, outs, strict=False):
         if pair is not None and _written_outside(pair[1], out):
             return "outside"
-    if any(out.stride() != before for out, before in zip(outs, strides)):
+    if any(out.stride() != before for out, before in zip(outs, strides, strict=False)):
         return "restrided"
-    return "" if all(same_values(out, result) for out, result in zip(outs, wanted)) else "wrong"
+    return "" if all(same_values(out, result) for out, result in zip(outs, wanted, strict=False)) else "wrong"
 
 
 def _written_outside(memory: Tensor, out: Tensor) -> bool:
@@ -98,12 +98,15 @@ def _written_outside(memory: Tensor, out: Tensor) -> bool:
 def measure_resizing(call: Call, results: list[Tensor], errors: dict[str, str], op: str) -> dict[str, str]:
     """What happens to an out that is empty, or has another shape."""
     record = {}
+    right = attempt(call.fresh(), out=given(rested(results)))
+    if any("was resized since it had shape" in text for text in right.warnings):
+        record["right_shape"] = "warns"
     outcome = attempt(call.fresh(), out=given(outs := [torch.empty(0, dtype=r.dtype) for r in results]))
     if outcome.error:
         record["empty_out"] = "error"
         errors["empty_out"] = template(outcome.error, op=op)
     else:
-        alike = all(out.stride() == result.stride() for out, result in zip(outs, results))
+        alike = all(out.stride() == result.stride() for out, result in zip(outs, results, strict=False))
         record["empty_out"] = "resized" if alike else "restrided"
     verdicts = []
     for wrong in (_bigger, _one):
@@ -128,7 +131,7 @@ def _resized(outcome: Outcome, outs: list[Tensor], results: list[Tensor], errors
     if outcome.error:
         errors.setdefault("wrong_shape", template(outcome.error, op=op))
         return "error"
-    if any(out.shape != result.shape for out, result in zip(outs, results)):
+    if any(out.shape != result.shape for out, result in zip(outs, results, strict=False)):
         return "kept"
     return "warns" if any("was resized since it had shape" in text for text in outcome.warnings) else "silent"
 
@@ -137,20 +140,23 @@ def measure_grad(call: Call, results: list[Tensor], errors: dict[str, str], op: 
     """An out, and each float input, that requires grad."""
     record: dict[str, Any] = {}
     floating = [r.dtype.is_floating_point or r.dtype.is_complex for r in results]
-    dtypes = [r.dtype if f or len(results) > 1 else torch.float32 for r, f in zip(results, floating)]
-    zeros = [torch.zeros(r.shape, dtype=dtype) for r, dtype in zip(results, dtypes)]
+    dtypes = [r.dtype if f or len(results) > 1 else torch.float32 for r, f in zip(results, floating, strict=False)]
+    zeros = [torch.zeros(r.shape, dtype=dtype) for r, dtype in zip(results, dtypes, strict=False)]
     if any(dtype.is_floating_point or dtype.is_complex for dtype in dtypes):
-        for key, leaf, grad in (("out_grad", True, True), ("out_grad_nonleaf", False, True), ("out_grad_off", True, False)):
+        for key, leaf, grad in (
+            ("out_grad", True, True),
+            ("out_grad_nonleaf", False, True),
+            ("out_grad_off", True, False),
+        ):
             outs = [_requiring(zero, leaf) for zero in zeros]
             outcome = attempt(call.fresh(), grad=grad, out=given(outs))
-            if outcome.error and any(f is False for f in floating) and len(results) == 1:
-                # The float out itself may be what is refused.
-                if attempt(call.fresh(), out=zeros[0].clone()).error:
-                    break
+            # A float out for a result that is not float may be refused for that.
+            if outcome.error and dtypes != [r.dtype for r in results] and attempt(call.fresh(), out=given(zeros)).error:
+                break
             record[key] = "error" if outcome.error else "accepted"
             if outcome.error:
                 errors[key] = template(outcome.error, op=op)
-    record.update(_input_grad(call, results, errors, op))
+    record["input_grad_of"] = _input_grad(call, results, errors, op)
     return record
 
 
@@ -161,23 +167,17 @@ def _requiring(tensor: Tensor, leaf: bool) -> Tensor:
     return made if leaf else made * 1
 
 
-def _input_grad(call: Call, results: list[Tensor], errors: dict[str, str], op: str) -> dict[str, Any]:
+def _input_grad(call: Call, results: list[Tensor], errors: dict[str, str], op: str) -> dict[str, str]:
+    """The verdict per parameter."""
     by_name: dict[str, str] = {}
     for name, tensor in call.tensors().items():
         if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
             continue
         key = name.partition("[")[0]
         verdict = _one_input(call, name, results, errors, op)
-        if verdict and by_name.get(key) != "error":
-            by_name[key] = verdict
-    if not by_name:
-        return {}
-    usual = next(v for v in ("error", "broken", "detached", "right", "fine") if v in by_name.values())
-    record: dict[str, Any] = {"input_grad": usual}
-    others = {name: verdict for name, verdict in by_name.items() if verdict != usual}
-    if others:
-        record["input_grad_of"] = others
-    return record
+        if verdict:
+            by_name[key] = verdict if by_name.get(key, verdict) == verdict else ""
+    return by_name
 
 
 def _one_input(call: Call, name: str, results: list[Tensor], errors: dict[str, str], op: str) -> str:
@@ -203,8 +203,8 @@ def _same_gradient(wanted: list[Tensor], left: Tensor, outs: list[Tensor], right
     for results, leaf in ((wanted, left), (outs, right)):
         try:
             total = sum((r.abs().sum() for r in results if r.requires_grad), torch.zeros(()))
-            total.backward()  # type: ignore[no-untyped-call]
-        except Exception:  # noqa: BLE001 - a failing backward is an answer
+            total.backward()
+        except Exception:
             return False
         gradients.append(leaf.grad)
     return all(g is not None for g in gradients) and same_values(*gradients)
@@ -237,8 +237,7 @@ def measure_arity(call: Call, results: list[Tensor], errors: dict[str, str], op:
     tried("too_few", tuple(rested(results)[:-1]) if len(results) > 2 else (rested(results)[0],))
     tried("sequence", rested(results))
     shared = rested(results)[0]
-    if all(r.dtype == shared.dtype for r in results) or True:
-        outcome = tried("twice", (shared,) * len(results))
-        if not outcome.error and not all(same_values(shared, result) for result in results):
-            record["twice"] = "wrong"
+    outcome = tried("twice", (shared,) * len(results))
+    if not outcome.error and not all(same_values(shared, result) for result in results):
+        record["twice"] = "wrong"
     return record

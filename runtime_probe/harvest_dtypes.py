@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -15,13 +16,58 @@ from stridelint.runtime_probe.harvest_text import template
 
 _INPUTS = tuple(
     getattr(torch, name)
-    for name in "bool uint8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
+    for name in [
+        "bool",
+        "uint8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ]
 )
 _OUTS = tuple(
     getattr(torch, name)
-    for name in "bool uint8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
+    for name in [
+        "bool",
+        "uint8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ]
 )
-_HIGHER = {torch.bool: torch.int64, torch.int64: torch.float64, torch.float32: torch.complex64, torch.complex64: torch.complex128}
+_HIGHER = {
+    torch.bool: torch.int64,
+    torch.int64: torch.float64,
+    torch.float32: torch.complex64,
+    torch.complex64: torch.complex128,
+}
+
+
+_FEW_INPUTS = (torch.int64, torch.float16, torch.float64, torch.complex64)
+
+
+def measure_outputs(calls: list[Call], count: int) -> list[dict[str, Any]]:
+    """One record per output from the first call; a rule that does not hold for the others is dropped ("")."""
+    records = measure_dtypes(calls[0], count)
+    for call in calls[1:]:
+        main = main_dtype(call)
+        for dtype in _FEW_INPUTS if main is not None else ():
+            made = _in(call, main, dtype)
+            for record, result in zip(records, attempt(made).results, strict=False):
+                if predicted(record["rule"], record["of"].split(), made) != dtype_name(result.dtype):
+                    record["rule"] = ""
+    return records
 
 
 def main_dtype(call: Call) -> torch.dtype | None:
@@ -36,8 +82,12 @@ def measure_dtypes(call: Call, count: int) -> list[dict[str, Any]]:
     main = main_dtype(call)
     if main is None:
         return _without_tensors(call, count)
+    call = _whole_numbers(call)
     by_dtype: dict[str, list[str]] = {}
+    has_numbers = any("n" in p.kinds and isinstance(call.bound.get(p.name), int) for p in call.signature)
     for dtype in _INPUTS:
+        if dtype == torch.bool and has_numbers:
+            continue  # It promotes with an integer to int64.
         outcome = attempt(_in(call, main, dtype))
         if len(outcome.results) == count:
             by_dtype[dtype_name(dtype)] = [dtype_name(result.dtype) for result in outcome.results]
@@ -53,8 +103,22 @@ def measure_dtypes(call: Call, count: int) -> list[dict[str, Any]]:
     return records
 
 
-def _in(call: Call, main: torch.dtype, dtype: torch.dtype) -> Call:
-    return call.mapped(lambda _, tensor: cast(tensor, dtype) if tensor.dtype == main else cast(tensor, tensor.dtype))
+def _in(call: Call, main: torch.dtype, dtype: torch.dtype, but: Mapping[str, torch.dtype] | None = None) -> Call:
+    """The call with tensors of the main dtype cast to another one; single ones (`but`) to one of their own."""
+
+    def change(name: str, tensor: torch.Tensor) -> torch.Tensor:
+        return cast(tensor, (but or {}).get(name, dtype) if tensor.dtype == main else tensor.dtype)
+
+    return call.mapped(change)
+
+
+def _whole_numbers(call: Call) -> Call:
+    """The call with 2 for every fractional number, which would raise the result of integers."""
+    fractions = {
+        p.name: 2 for p in call.signature if "n" in p.kinds and isinstance(call.bound.get(p.name), (float, complex))
+    }
+    changed = call.but(**fractions)
+    return changed if fractions and not attempt(changed).error else call
 
 
 def _rule(observed: dict[str, str]) -> str:
@@ -89,7 +153,7 @@ def _ignored(call: Call, main: torch.dtype, name: str, index: int) -> bool:
     decided = []
     for low, high in ((torch.int64, torch.float64), (torch.float32, torch.float64), (torch.float32, torch.complex64)):
         base = attempt(_in(call, main, low))
-        changed = attempt(call.mapped(lambda key, t: cast(t, high if key == name else low) if t.dtype == main else cast(t, t.dtype)))
+        changed = attempt(_in(call, main, low, {name: high}))
         if len(base.results) > index and len(changed.results) > index:
             decided.append(base.results[index].dtype == changed.results[index].dtype)
     return bool(decided) and all(decided)
@@ -114,8 +178,13 @@ def _numbers(call: Call, main: torch.dtype, index: int) -> list[str]:
 
 
 _MIXES = (
-    (torch.int64, torch.float32), (torch.float32, torch.int64), (torch.float32, torch.float64), (torch.bool, torch.uint8),
-    (torch.int32, torch.int64), (torch.complex64, torch.float64), (torch.float16, torch.bfloat16),
+    (torch.int64, torch.float32),
+    (torch.float32, torch.int64),
+    (torch.float32, torch.float64),
+    (torch.bool, torch.uint8),
+    (torch.int32, torch.int64),
+    (torch.complex64, torch.float64),
+    (torch.float16, torch.bfloat16),
 )
 
 
@@ -124,6 +193,7 @@ def _holds_mixed(call: Call, main: torch.dtype, index: int, rule: str, of: list[
     names = [name for name, tensor in call.tensors().items() if tensor.dtype == main and _base(name) in of]
     for mix in _MIXES:
         for scalar in (None, *names):
+
             def change(key: str, tensor: torch.Tensor) -> torch.Tensor:
                 if key not in names:
                     return cast(tensor, tensor.dtype)
@@ -141,7 +211,11 @@ def _holds_mixed(call: Call, main: torch.dtype, index: int, rule: str, of: list[
 
 def predicted(rule: str, of: list[str] | tuple[str, ...], call: Call) -> str | None:
     """What the contract engine says about the result's dtype of a real call."""
-    operands: list[contract.Operand] = [TensorFacts(shape=tuple(t.shape), dtype=dtype_name(t.dtype)) for name, t in call.tensors().items() if _base(name) in of]
+    operands: list[contract.Operand] = [
+        TensorFacts(shape=tuple(t.shape), dtype=dtype_name(t.dtype))
+        for name, t in call.tensors().items()
+        if _base(name) in of
+    ]
     for name, value in call.bound.items():
         if name in of and isinstance(value, (bool, int, float, complex)):
             kind = {bool: "bool", int: "integer", float: "float", complex: "complex"}[type(value)]
@@ -156,18 +230,20 @@ def _without_tensors(call: Call, count: int) -> list[dict[str, Any]]:
     records = []
     for result in outcome.results[:count]:
         numbers = []
+        whole: set[str] = set()
         for parameter in call.signature:
             value = call.bound.get(parameter.name)
             if "n" in parameter.kinds and isinstance(value, (int, float)) and not isinstance(value, bool):
                 kinds = set()
-                for number in (2, 2.5, value):
+                for number in (True, 2, 2.5, 2.5 + 1j):
                     made = attempt(call.but(**{parameter.name: number}))
                     if made.results:
-                        kinds.add(made.results[0].dtype.is_floating_point)
-                if len(kinds) > 1 or (kinds == {True} and parameter.name == "fill_value"):
+                        kinds.add(dtype_name(made.results[0].dtype))
+                if len(kinds) > 1:
                     numbers.append(parameter.name)
+                    whole.add("promote" if "bool" in kinds else "bool_to_int64" if "int64" in kinds else "int_to_float")
         name = dtype_name(result.dtype)
-        rule = "promote" if numbers else "default_float" if name == "float32" else name
+        rule = whole.pop() if len(whole) == 1 else "default_float" if name == "float32" else name
         records.append({"rule": rule, "of": " ".join(numbers)})
     return records
 
@@ -179,16 +255,55 @@ def takes_dtype(call: Call, count: int) -> bool:
     for dtype in (torch.float64, torch.int32):
         outcome = attempt(call.fresh().but(dtype=dtype))
         if outcome.results:
-            return outcome.results[0].dtype == dtype
+            return bool(outcome.results[0].dtype == dtype)
     return False
 
 
-def measure_out_dtypes(call: Call, count: int, records: list[dict[str, Any]]) -> None:
-    """Add to each output's record which out dtypes are accepted, and what torch says about the others."""
+def measure_out_dtypes(calls: list[Call], records: list[dict[str, Any]]) -> None:
+    """Add to each output's record which out dtypes are accepted, and what torch says about the others.
+
+    The first call is measured in full; a class that does not hold for the others is dropped.
+    """
+    rows, texts = _acceptance(calls[0], len(records), _INPUTS)
+    for index, record in enumerate(records):
+        _classify(record, rows[index])
+        for which, key in (("lower", "error"), ("width", "width_error")):
+            if texts[index][which]:
+                record[key] = sorted(texts[index][which].items(), key=lambda item: (-item[1], item[0]))[0][0]
+    _check_mixed(calls[0], records)
+    for call in calls[1:]:
+        for record, row in zip(records, _acceptance(call, len(records), _FEW_INPUTS)[0], strict=True):
+            for source, (result, accepted) in row.items():
+                usual = record.get("but", {}).get(source, " ".join(_expected(record["out"], result)))
+                if " ".join(accepted) != usual:
+                    record["out"] = ""
+
+
+def _check_mixed(call: Call, records: list[dict[str, Any]]) -> None:
+    """Drop a class that does not hold where the operands have different dtypes (the first operand's and another)."""
+    main = main_dtype(call)
+    names = [name for name, tensor in call.tensors().items() if tensor.dtype == main]
+    if main is None or len(names) < 2 or len(records) > 1:
+        return
+    for low, high in ((torch.int64, torch.float16), (torch.float16, torch.int64), (torch.float32, torch.float64)):
+        made = _in(call, main, high, {names[0]: low})
+        functional = attempt(made.fresh()).results
+        if not functional:
+            continue
+        for out in (torch.int32, torch.float32, torch.complex128):
+            refused = attempt(made.fresh(), out=torch.zeros(functional[0].shape, dtype=out)).error
+            if (dtype_name(out) in _expected(records[0]["out"], dtype_name(functional[0].dtype))) == bool(refused):
+                records[0]["out"] = ""
+
+
+def _acceptance(
+    call: Call, count: int, inputs: tuple[torch.dtype, ...]
+) -> tuple[list[dict[str, tuple[str, list[str]]]], list[dict[str, Counter[str]]]]:
+    """Per output: input dtype -> (result dtype, out dtypes accepted); and the texts of errors with their counts."""
     main = main_dtype(call)
     rows: list[dict[str, tuple[str, list[str]]]] = [{} for _ in range(count)]
     texts: list[dict[str, Counter[str]]] = [{"lower": Counter(), "width": Counter()} for _ in range(count)]
-    for dtype in _INPUTS if main is not None else (None,):
+    for dtype in inputs if main is not None else (None,):
         made = call if dtype is None or main is None else _in(call, main, dtype)
         functional = attempt(made.fresh())
         if len(functional.results) != count:
@@ -196,7 +311,10 @@ def measure_out_dtypes(call: Call, count: int, records: list[dict[str, Any]]) ->
         for index, result in enumerate(functional.results):
             accepted = []
             for out_dtype in _OUTS:
-                outs = [torch.zeros(r.shape, dtype=out_dtype if k == index else r.dtype) for k, r in enumerate(functional.results)]
+                outs = [
+                    torch.zeros(r.shape, dtype=out_dtype if k == index else r.dtype)
+                    for k, r in enumerate(functional.results)
+                ]
                 outcome = attempt(made.fresh(), out=outs[0] if count == 1 else tuple(outs))
                 name = dtype_name(out_dtype)
                 if not outcome.error:
@@ -207,11 +325,7 @@ def measure_out_dtypes(call: Call, count: int, records: list[dict[str, Any]]) ->
                     texts[index][which][template(outcome.error, result=result.dtype, out=out_dtype)] += weight
             source = dtype_name(dtype) if dtype is not None else dtype_name(result.dtype)
             rows[index][source] = (dtype_name(result.dtype), accepted)
-    for index, record in enumerate(records):
-        _classify(record, rows[index])
-        for which, key in (("lower", "error"), ("width", "width_error")):
-            if texts[index][which]:
-                record[key] = sorted(texts[index][which].items(), key=lambda item: (-item[1], item[0]))[0][0]
+    return rows, texts
 
 
 def measure_out_with_dtype(call: Call, count: int, records: list[dict[str, Any]]) -> None:
@@ -224,7 +338,10 @@ def measure_out_with_dtype(call: Call, count: int, records: list[dict[str, Any]]
         for index, record in enumerate(records):
             errors = []
             for other in others:
-                outs = [torch.zeros(r.shape, dtype=other if k == index else r.dtype) for k, r in enumerate(functional.results)]
+                outs = [
+                    torch.zeros(r.shape, dtype=other if k == index else r.dtype)
+                    for k, r in enumerate(functional.results)
+                ]
                 errors.append(attempt(made.fresh(), out=outs[0] if count == 1 else tuple(outs)).error)
             record["with_dtype"] = "exact" if errors[0] else "kind" if errors[1] else "any"
             if errors[1]:
@@ -236,6 +353,8 @@ def _expected(kind: str, result: str) -> list[str]:
     names = [dtype_name(dtype) for dtype in _OUTS]
     if kind == "any":
         return names
+    if not kind:
+        return []
     return [name for name in names if (contract.can_cast(result, name) if kind == "kind" else name == result)]
 
 
@@ -258,4 +377,13 @@ def _classify(record: dict[str, Any], rows: dict[str, tuple[str, list[str]]]) ->
         record["but"] = best[2]
 
 
-__all__ = ["Outcome", "main_dtype", "measure_dtypes", "measure_out_dtypes", "measure_out_with_dtype", "predicted", "takes_dtype"]
+__all__ = [
+    "Outcome",
+    "main_dtype",
+    "measure_dtypes",
+    "measure_out_dtypes",
+    "measure_out_with_dtype",
+    "measure_outputs",
+    "predicted",
+    "takes_dtype",
+]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from stridelint.runtime_probe.harvest_calls import Call, attempt, copied
 
-Tensor = torch.Tensor
 _SHAPE = (2, 4, 6, 8)
 _REVERSED = (3, 2, 1, 0)
 
 
 def measure_shape(calls: list[Call]) -> str:
-    """"broadcast", "first", "reduction" or "other": the first that holds for all samples."""
+    """ "broadcast", "first", "reduction" or "other": the first that holds for all samples."""
     possible = ["broadcast", "first", "reduction"]
     seen = False
     for call in calls:
@@ -28,7 +28,11 @@ def measure_shape(calls: list[Call]) -> str:
             broadcast = shape == torch.broadcast_shapes(*(t.shape for t in tensors))
         except RuntimeError:
             broadcast = False
-        holds = {"broadcast": broadcast, "first": shape == tensors[0].shape, "reduction": shape == _reduced(call, tensors[0])}
+        holds = {
+            "broadcast": broadcast,
+            "first": shape == tensors[0].shape,
+            "reduction": shape == _reduced(call, tensors[0]),
+        }
         possible = [name for name in possible if holds[name]]
     return possible[0] if possible and seen else "other"
 
@@ -57,6 +61,9 @@ def measure_layout(calls: list[Call]) -> dict[str, Any]:
         if verdict:
             found.append(verdict)
             order = order or (_deciding_order(call) if verdict == "elementwise" else "")
+    # A call that returns its input (dropout outside training) tells nothing where others make a result that follows it.
+    if "itself" in found:
+        found = [verdict for verdict in found if verdict != "itself"] or ["view"]
     if not found or len(set(found)) > 1:
         return {"layout": "other" if found else ""}
     return {"layout": found[0], "order": order} if order else {"layout": found[0]}
@@ -124,7 +131,8 @@ def _result_order(call: Call, kinds: dict[str, str]) -> str:
     result = results[0]
     storages = {t.untyped_storage().data_ptr() for t in made.tensors().values()}
     if result.untyped_storage().data_ptr() in storages:
-        return "view"
+        first = made.tensors()[next(iter(kinds))]
+        return "itself" if (result.shape, result.stride()) == (first.shape, first.stride()) else "view"
     if not _tells(result.shape):
         return ""
     if result.is_contiguous():
@@ -137,10 +145,16 @@ def _result_order(call: Call, kinds: dict[str, str]) -> str:
 def _layout_of(call: Call) -> str:
     names = _operands(call)
     seen = tuple(_result_order(call, dict.fromkeys(names, kind)) for kind in ("row_major", "channels_last", "reversed"))
-    classes = {
-        ("row_major", "channels_last", "reversed"): "follows", ("row_major", "channels_last", "row_major"): "channels_last",
-        ("row_major", "row_major", "row_major"): "row_major", ("view", "view", "view"): "view", ("", "", ""): "",
+    classes: dict[tuple[str, ...], str] = {
+        ("row_major", "channels_last", "reversed"): "follows",
+        ("row_major", "channels_last", "row_major"): "channels_last",
+        ("row_major", "row_major", "row_major"): "row_major",
+        ("view", "view", "view"): "view",
+        ("", "", ""): "",
     }
+    if seen == ("itself", "itself", "itself"):
+        return "itself"
+    seen = tuple("view" if each == "itself" else each for each in seen)
     # A permuted operand may make a view illegal.
     verdict = "view" if set(seen) - {""} == {"view"} else classes.get(seen, "other")
     return _iterated_or_preserved(call, names) if verdict == "follows" else verdict
@@ -155,7 +169,9 @@ def _iterated_or_preserved(call: Call, names: list[str]) -> str:
         one[name] = flat.repeat(24 // flat.numel() + 1)[:24].view(2, 3, 4, 1).permute(0, 3, 1, 2)
     results = attempt(call.replaced(one)).results
     if results and tuple(results[0].shape) == (2, 1, 3, 4) and results[0].stride() == (12, 1, 4, 1) and len(names) == 1:
-        numbers = [value for value in call.bound.values() if isinstance(value, (int, float)) and not isinstance(value, bool)]
+        numbers = [
+            value for value in call.bound.values() if isinstance(value, (int, float)) and not isinstance(value, bool)
+        ]
         return "preserve" if not numbers else "elementwise"
     return "elementwise"
 
@@ -166,8 +182,10 @@ def _deciding_order(call: Call) -> str:
     if len(names) < 2:
         return ""
     winners = [
-        name for name in names
-        if _result_order(call, {other: "channels_last" if other == name else "row_major" for other in names}) == "channels_last"
+        name
+        for name in names
+        if _result_order(call, {other: "channels_last" if other == name else "row_major" for other in names})
+        == "channels_last"
     ]
     rest = [name for name in names if name not in winners]
     return " ".join(dict.fromkeys(name.partition("[")[0] for name in winners + rest))

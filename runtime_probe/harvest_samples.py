@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from stridelint.runtime_probe.harvest_calls import SEED, Call, attempt, bind
+from stridelint.runtime_probe.harvest_images import image_calls
 from stridelint.runtime_probe.harvest_plain import plain_calls
 from stridelint.runtime_probe.harvest_targets import Target
 
@@ -36,7 +37,7 @@ def samples(target: Target, infos: list[Any]) -> list[Call]:
     and complex64.
     """
     calls = []
-    for args, kwargs in itertools.chain(plain_calls(target.name), _from_infos(infos)):
+    for args, kwargs in itertools.chain(plain_calls(target.name), _from_infos(infos), image_calls(target.name)):
         call = bind(target.function, target.signatures, args, kwargs)
         if call is None or any(t.layout is not torch.strided or t.is_quantized for t in call.tensors().values()):
             continue
@@ -56,7 +57,7 @@ def _from_infos(infos: list[Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, A
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 found = list(itertools.islice(info.sample_inputs("cpu", dtype, requires_grad=False), _LIMIT))
-        except Exception:  # noqa: BLE001 - some generators need libraries that are absent
+        except Exception:
             continue
         found.sort(key=_poverty)
         for sample in found:
@@ -67,10 +68,12 @@ def _from_infos(infos: list[Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, A
 def _poverty(sample: Any) -> tuple[int, int]:
     """Sort key: samples whose tensors have several elements along several axes first, small before huge."""
     tensors = [t for t in [sample.input, *sample.args] if isinstance(t, torch.Tensor)]
-    tensors += [t for t in sample.input if isinstance(t, torch.Tensor)] if isinstance(sample.input, (list, tuple)) else []
+    tensors += (
+        [t for t in sample.input if isinstance(t, torch.Tensor)] if isinstance(sample.input, (list, tuple)) else []
+    )
     if not tensors:
         return (0, 0)
     main = tensors[0]
     axes = sum(size > 1 for size in main.shape)
-    poor = main.numel() < 4 or any(t.numel() == 0 for t in tensors)
+    poor = main.numel() < 4 or any(t.numel() == 0 or t.dim() == 0 for t in tensors)
     return (2 if poor else 0 if axes >= 2 else 1, main.numel() if main.numel() > 5000 else 0)

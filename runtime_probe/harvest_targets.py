@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Callable
@@ -24,7 +25,23 @@ _SKIPPED = re.compile(
     r"flex_|varlen|to_sparse|item$|nonzero_numpy|binomial|segment_reduce|ctc_loss|linalg\.Tensor|convolution$|conv_tbc$)"
 )
 
-_CASTS = frozenset("bfloat16 bool byte cdouble cfloat chalf char double float half int long short".split())
+_CASTS = frozenset(
+    [
+        "bfloat16",
+        "bool",
+        "byte",
+        "cdouble",
+        "cfloat",
+        "chalf",
+        "char",
+        "double",
+        "float",
+        "half",
+        "int",
+        "long",
+        "short",
+    ]
+)
 
 
 @dataclass
@@ -43,7 +60,7 @@ class Target:
 def targets() -> list[Target]:
     """All public functions and tensor methods that are measured, by name."""
     import torch
-    import torch.nn.functional as F
+    from torch.nn import functional
 
     names = {name for name in dir(torch._C._VariableFunctions) if hasattr(torch, name)} | set(torch.functional.__all__)
     names |= {"meshgrid", "cartesian_prod", "lobpcg", "unravel_index"}
@@ -51,7 +68,7 @@ def targets() -> list[Target]:
     for space in _NAMESPACES:
         module = getattr(torch, space)
         found += [(f"{space}.{name}", getattr(module, name), True) for name in dir(module)]
-    found += [(f"nn.functional.{name}", getattr(F, name), True) for name in dir(F)]
+    found += [(f"nn.functional.{name}", getattr(functional, name), True) for name in dir(functional)]
     found += [(name, getattr(torch.Tensor, name), False) for name in dir(torch.Tensor) if name not in names]
     result = []
     for name, function, is_function in found:
@@ -62,8 +79,8 @@ def targets() -> list[Target]:
             continue
         target = Target(name, function, is_function=is_function)
         target.is_method = "." not in name and callable(getattr(torch.Tensor, name, None))
-        owner = F if name.startswith("nn.functional") else torch.Tensor
-        target.has_inplace = callable(getattr(owner, last + "_", None)) and ("." not in name or owner is F)
+        owner = functional if name.startswith("nn.functional") else torch.Tensor
+        target.has_inplace = callable(getattr(owner, last + "_", None)) and ("." not in name or owner is functional)
         _describe(target)
         if target.signatures:
             result.append(target)
@@ -89,7 +106,8 @@ def _describe(target: Target) -> None:
         signature = _native_signature(target, schema)
         if signature is None:
             continue
-        key = tuple(parameter.name for parameter in signature)
+        # Overloads that differ in taking a tensor or a number may behave differently: they are measured apart.
+        key = tuple(parameter.name + "T" * parameter.is_tensor for parameter in signature)
         merged[key] = _merge(merged[key], signature) if key in merged else signature
     target.signatures = sorted(merged.values(), key=lambda signature: (len(signature), str(signature)))
 
@@ -103,7 +121,11 @@ def _native_signature(target: Target, schema: str) -> Signature | None:
     match = re.match(r"^aten::(\w+)(?:\.(\w+))?\((.*)\) -> (.*)$", schema)
     if match is None or "Tensor" not in match[4] or "Dimname" in schema or "(a!" in match[3]:
         return None
-    if (match[2] or "").startswith("prim_") or "t[]" in match[3].split(" ")[:1] or "Generator? generator" in match[3] and match[2] in ("generator",):
+    if (
+        (match[2] or "").startswith("prim_")
+        or "t[]" in match[3].split(" ")[:1]
+        or ("Generator? generator" in match[3] and match[2] in ("generator",))
+    ):
         return None
     parameters = []
     keyword_only = False
@@ -119,18 +141,24 @@ def _native_signature(target: Target, schema: str) -> Signature | None:
             target.defaults[name] = _default(parts["default"])
         kinds = _kinds(parts["type"])
         parameters.append(Parameter(name, kinds, parts["default"] is None, keyword_only))
-    if keyword_only is False:
-        parameters = _spread_sizes(target, parameters)
-    elif target.name in ("empty", "ones", "rand", "randn", "zeros"):
+    parameters = _spread_sizes(target, parameters)
+    if target.name in ("empty", "ones", "rand", "randn", "zeros"):
         parameters[0] = Parameter(parameters[0].name, parameters[0].kinds, True, False, True)
     return tuple(parameters)
 
 
 def _spread_sizes(target: Target, parameters: list[Parameter]) -> list[Parameter]:
     """Methods whose only argument is a list of sizes take them as separate arguments too (`x.view(2, 3)`)."""
-    if target.is_method and len(parameters) == 2 and "i" in parameters[1].kinds and "L" not in parameters[1].kinds:
+    positional = sum(not parameter.keyword_only for parameter in parameters)
+    if target.is_method and positional == 2 and "i" in parameters[1].kinds and "L" not in parameters[1].kinds:
         last = parameters[1]
-        parameters[1] = Parameter(last.name, last.kinds, last.required, False, last.name in ("size", "sizes", "dims", "repeats", "shape", "shifts"))
+        parameters[1] = Parameter(
+            last.name,
+            last.kinds,
+            last.required,
+            False,
+            last.name in ("size", "sizes", "dims", "repeats", "shape", "shifts"),
+        )
     return parameters
 
 
@@ -140,7 +168,10 @@ def _split(text: str) -> list[str]:
 
 
 def _default(text: str) -> object:
-    return {"None": None, "True": True, "False": False}.get(text, text.strip("\"'"))
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return None  # A constant of C++, such as long.
 
 
 def _kinds(kind: str) -> str:
@@ -150,8 +181,15 @@ def _kinds(kind: str) -> str:
         return "L" + optional
     base = re.sub(r"\[\d*\]$", "", kind)
     letter = {
-        "Tensor": "T", "Scalar": "n", "float": "n", "int": "i", "SymInt": "i", "bool": "b", "str": "s",
-        "ScalarType": "d", "number": "n",
+        "Tensor": "T",
+        "Scalar": "n",
+        "float": "n",
+        "int": "i",
+        "SymInt": "i",
+        "bool": "b",
+        "str": "s",
+        "ScalarType": "d",
+        "number": "n",
     }.get(base, "o")
     return letter + optional
 
@@ -159,8 +197,9 @@ def _kinds(kind: str) -> str:
 def _merge(left: Signature, right: Signature) -> Signature:
     return tuple(
         Parameter(a.name, "".join(dict.fromkeys(a.kinds + b.kinds)), a.required and b.required, a.keyword_only)
-        if not a.spread else a
-        for a, b in zip(left, right)
+        if not a.spread
+        else a
+        for a, b in zip(left, right, strict=False)
     )
 
 
@@ -199,7 +238,7 @@ def _annotated(parameter: inspect.Parameter) -> str:
     note = getattr(parameter.annotation, "__name__", note) if "class" in note else note
     if parameter.name == "return_indices":
         return "b"
-    if not note and parameter.name in ("input", "self", "tensor", "A", "B", "x", "other", "weight", "bias"):
+    if not note and parameter.name in ("input", "self", "tensor", "A", "B", "a", "b", "x", "other", "weight", "bias"):
         return "T0" if parameter.default is None else "T"
     kinds = "T" if "Tensor" in note else ""
     if re.search(r"(list|tuple|Sequence|List)\[.*Tensor", note):

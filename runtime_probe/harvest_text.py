@@ -8,6 +8,9 @@ import torch
 
 from stridelint.rules.contract.messages import SCALAR_TYPES, TYPE_METAS
 
+_UNSUPPORTED = "RuntimeError: unsupported operation:"
+_SINGLE = "a single memory location. Please clone() the tensor before performing the operation."
+
 # Texts that many operators share, by the key used in the table.
 COMMON = {
     "cast": "RuntimeError: result type {Result} can't be cast to the desired output type {Out}",
@@ -18,8 +21,8 @@ COMMON = {
     "copy device": "RuntimeError: Attempting to copy from device {result_device} to device {out_device}, but cross-device copies are not allowed!",
     "expected device": "RuntimeError: Expected out tensor to have device {result_device}, but got {out_device} instead",
     "device type": "RuntimeError: device type {result_device} does not match device type of out parameter ({out_device})",
-    "memory shared": "RuntimeError: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor before performing the operation.",
-    "self overlap": "RuntimeError: unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.",
+    "memory shared": f"{_UNSUPPORTED} some elements of the input tensor and the written-to tensor refer to {_SINGLE}",
+    "self overlap": f"{_UNSUPPORTED} more than one element of the written-to tensor refers to {_SINGLE}",
     "invalid combination": "TypeError: {op}() received an invalid combination of arguments - got {types}, but expected one of:",
     "not a tuple": "TypeError: {op}(): argument 'out' must be Tensor, not tuple",
     "not a tensor": "TypeError: {op}(): argument 'out' must be tuple of Tensors, not Tensor",
@@ -30,18 +33,30 @@ _KEYS = {text: key for key, text in COMMON.items()}
 
 def template(error: str, *, op: str = "", result: torch.dtype | None = None, out: torch.dtype | None = None) -> str:
     """The error with dtypes, devices and the operator's own name replaced by fields; its key where it is a common one."""
-    text = error.split(" (Triggered internally")[0]
+    text = error.split(" (Triggered internally")[0].split(" You may have run into")[0]
     text = re.sub(r'at "[^"]*/([\w.]+)":\d+', r"at \1", text)
     if text.startswith("TypeError") and "received an invalid combination" in text:
         text = re.sub(r"got \(.*\), but expected.*$", "got {types}, but expected one of:", text)
-    text = re.sub(r"expected tuple of \d+ elements but got \d+", "expected tuple of {outputs} elements but got {given}", text)
+    text = re.sub(
+        r"expected tuple of \d+ elements but got \d+", "expected tuple of {outputs} elements but got {given}", text
+    )
     last = op.rpartition(".")[2]
     if op:
-        text = re.sub(rf": (aten::)?({re.escape(op)}|{re.escape(last)}|{re.escape(op.replace('.', '_'))})\(\)", r": \1{op}()", text)
+        text = re.sub(
+            rf": (aten::)?({re.escape(op)}|{re.escape(last)}|{re.escape(op.replace('.', '_'))})\(\)",
+            r": \1{op}()",
+            text,
+        )
         text = text.replace(": aten::{op}()", ": {op}()")
-    text = re.sub(r"from device (cpu|meta) to device (cpu|meta)", "from device {result_device} to device {out_device}", text)
+    text = re.sub(
+        r"from device (cpu|meta) to device (cpu|meta)", "from device {result_device} to device {out_device}", text
+    )
     text = re.sub(r"to have device cpu, but got meta", "to have device {result_device}, but got {out_device}", text)
-    text = re.sub(r"device type cpu does not match device type of out parameter \(meta\)", "device type {result_device} does not match device type of out parameter ({out_device})", text)
+    text = re.sub(
+        r"device type cpu does not match device type of out parameter \(meta\)",
+        "device type {result_device} does not match device type of out parameter ({out_device})",
+        text,
+    )
     if result is not None and out is not None:
         text = _dtype_fields(text, str(result).removeprefix("torch."), str(out).removeprefix("torch."))
     inner = re.match(r"^RuntimeError: (?:aten::)?(\w+)(\(\): functions with out=.*)$", text)

@@ -47,5 +47,5 @@ def filled(text: str, **fields: str | None) -> str:
 
 
 def shape_text(shape: Dims | Sequence[int] | None) -> str | None:
-    """"[2, 3]", with unknown sizes by name."""
+    """ "[2, 3]", with unknown sizes by name."""
     return None if shape is None else "[" + ", ".join(str(dim) for dim in shape) + "]"

@@ -22,14 +22,28 @@ from stridelint.rules.contract.out_memory import arity_clause, overlap_clause, s
 from stridelint.rules.contract.verdict import FINE, UNKNOWN, Verdict
 
 __all__ = [
-    "Verdict", "accepts_clause", "arity_clause", "device_clause", "dtype_clause", "grad_clause", "input_grad_clause",
-    "overlap_clause", "out_grad_clause", "result_dtype", "result_kind", "scalar_kind", "self_overlap_clause", "shape_clause",
+    "Verdict",
+    "accepts_clause",
+    "arity_clause",
+    "device_clause",
+    "dtype_clause",
+    "grad_clause",
+    "input_grad_clause",
+    "out_grad_clause",
+    "overlap_clause",
+    "result_dtype",
+    "result_kind",
+    "scalar_kind",
+    "self_overlap_clause",
+    "shape_clause",
 ]  # fmt: skip
 
 
 def accepts_clause(operator: Operator, variant: Variant | None) -> Verdict:
     """Whether the call may have out= at all; `variant` None where it is not known which behaviour applies."""
-    refuses = Verdict(Answer.YES, "raises", "TypeError", f"{_name(operator.name)}() got an unexpected keyword argument 'out'")
+    refuses = Verdict(
+        Answer.YES, "raises", "TypeError", f"{_name(operator.name)}() got an unexpected keyword argument 'out'"
+    )
     if variant is not None and variant.measured:
         return FINE if variant.accepts_out else refuses
     known = [each.accepts_out for each in operator.variants]
@@ -49,15 +63,23 @@ def shape_clause(variant: Variant, required: Dims | None, out: TensorFacts) -> V
     """
     if not variant.accepts_out or required is None or out.shape is None:
         return UNKNOWN
-    if any(dim == 0 for dim in out.shape) or out.shape == required:
-        return FINE
+    if any(dim == 0 for dim in out.shape) and out.shape != required:
+        if variant.empty_out == "error":
+            return Verdict(Answer.YES, "raises", *split(variant.errors.get("empty_out", "RuntimeError: ")))
+        return FINE if variant.empty_out else UNKNOWN
+    if out.shape == required:
+        return UNKNOWN if variant.right_shape else FINE
     differ, certain = _differ(required, out.shape)
     if not differ:
         return UNKNOWN
     if any(not isinstance(dim, int) for dim in out.shape):
         certain = False  # It may be empty.
     elements = sizes.subtract(sizes.product(required), sizes.product(out.shape))
-    effects = {variant.same_numel if elements == 0 else variant.wrong_shape} if isinstance(elements, int) else {variant.wrong_shape, variant.same_numel}
+    effects = (
+        {variant.same_numel if elements == 0 else variant.wrong_shape}
+        if isinstance(elements, int)
+        else {variant.wrong_shape, variant.same_numel}
+    )
     if effects & {"", "restrided"}:
         return UNKNOWN
     effect = effects.pop() if len(effects) == 1 else "warns" if effects == {"warns", "kept"} else "silent"
@@ -76,7 +98,7 @@ def _differ(left: Dims, right: Dims) -> tuple[bool, bool]:
     if len(left) != len(right):
         return True, True
     likely = False
-    for a, b in zip(left, right):
+    for a, b in zip(left, right, strict=False):
         difference = sizes.subtract(a, b)
         if isinstance(difference, int):
             if difference:
@@ -129,7 +151,9 @@ def _same_device(left: str, right: str) -> bool | None:
     return None if ":" not in left or ":" not in right else False
 
 
-def grad_clause(variant: Variant, name: str, arguments: Mapping[str, object], out: TensorFacts, grad_mode: Answer) -> Verdict:
+def grad_clause(
+    variant: Variant, name: str, arguments: Mapping[str, object], out: TensorFacts, grad_mode: Answer
+) -> Verdict:
     """Whether an out or an input that requires grad breaks the call; `name` is the operator's, for the message."""
     verdicts = [out_grad_clause(variant, name, out, grad_mode), input_grad_clause(variant, name, arguments, grad_mode)]
     broken = [verdict for verdict in verdicts if verdict.violated is Answer.YES]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from stridelint.rules.contract import overlap as memory
-from stridelint.rules.contract.answers import Answer
+from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.messages import filled, split
 from stridelint.rules.contract.operators import Variant
@@ -13,9 +13,11 @@ from stridelint.rules.contract.out_dtypes import facts_of
 from stridelint.rules.contract.overlap import Overlap
 from stridelint.rules.contract.verdict import FINE, UNKNOWN, Verdict
 
+_NOTHING_KNOWN = TensorFacts()
+
 
 def overlap_clause(
-    variant: Variant, arguments: Mapping[str, object], out: TensorFacts, required: TensorFacts = TensorFacts()
+    variant: Variant, arguments: Mapping[str, object], out: TensorFacts, required: TensorFacts = _NOTHING_KNOWN
 ) -> Verdict:
     """Whether out shares memory with an operand in a way that torch refuses, or that spoils the numbers ("wrong").
 
@@ -43,8 +45,12 @@ def overlap_clause(
     return FINE if answer is Answer.NO else UNKNOWN
 
 
-def _with_operand(variant: Variant, name: str, operand: TensorFacts, out: TensorFacts, required: TensorFacts, count: int) -> Verdict:
+def _with_operand(
+    variant: Variant, name: str, operand: TensorFacts, out: TensorFacts, required: TensorFacts, count: int
+) -> Verdict:
     relation = memory.overlap(out, operand)
+    if relation is Overlap.UNKNOWN and operand is out and out.storage is not None:
+        relation = Overlap.FULL  # The very same tensor, whatever its shape.
     if relation is Overlap.NO:
         return FINE
     if relation not in (Overlap.FULL, Overlap.PARTIAL):
@@ -53,21 +59,35 @@ def _with_operand(variant: Variant, name: str, operand: TensorFacts, out: Tensor
     effect = (variant.full_overlap if full else variant.partial_overlap).get(name, "")
     if effect == "ok":
         return FINE
-    resized = required.shape is None or required.shape != out.shape or out.dtype != operand.dtype
-    if not effect or resized or required.dtype != out.dtype:
+    confidence = _is_written_directly(operand, out, required)
+    if not effect or confidence is None:
         return UNKNOWN
-    if effect == "wrong":
+    if effect in ("wrong", "either"):
         # A sequence has one entry for all of its tensors, and which of them may be out differs.
-        return UNKNOWN if count > 1 or not _many(out) else Verdict(Answer.YES, "wrong")
+        return UNKNOWN if count > 1 or not _many(out) else Verdict(Answer.YES, effect, confidence=confidence)
     if not full and memory.detected_overlap(out, operand) is not Overlap.PARTIAL:
         return UNKNOWN
     exception, message = split(variant.errors["full_overlap" if full else "partial_overlap"])
-    return Verdict(Answer.YES, "raises", exception, message)
+    return Verdict(Answer.YES, "raises", exception, message, confidence)
+
+
+def _is_written_directly(operand: TensorFacts, out: TensorFacts, required: TensorFacts) -> Confidence | None:
+    """How sure it is that out is neither resized nor of another dtype than the result and the operand; None if it may be."""
+    if out.shape is None and required.shape is None and operand is out:
+        sure = Confidence.LIKELY
+    elif out.shape is None or out.shape != required.shape:
+        return None
+    else:
+        sure = Confidence.CERTAIN
+    dtypes = {operand.dtype, out.dtype, required.dtype}
+    if len(dtypes) > 1:
+        return None
+    return Confidence.LIKELY if dtypes == {None} else sure
 
 
 def _many(facts: TensorFacts) -> bool:
     """More than one element: overlapping one lone element may do no harm."""
-    return facts.shape is not None and any(not isinstance(dim, int) or dim > 1 for dim in facts.shape)
+    return facts.shape is None or any(not isinstance(dim, int) or dim > 1 for dim in facts.shape)
 
 
 def self_overlap_clause(variant: Variant, out: TensorFacts) -> Verdict:
@@ -78,10 +98,16 @@ def self_overlap_clause(variant: Variant, out: TensorFacts) -> Verdict:
     if expanded is Answer.YES and variant.self_overlap == "error":
         exception, message = split(variant.errors["self_overlap"])
         return Verdict(Answer.YES, "raises", exception, message)
+    if expanded is Answer.YES and variant.self_overlap == "either":
+        return Verdict(Answer.YES, "either")
     overlaps = Answer.YES if expanded is Answer.YES else memory.self_overlap(out)
     if overlaps is Answer.NO:
         return FINE
-    if overlaps is Answer.UNKNOWN or not variant.tensor_parameters or (expanded is not Answer.NO and not variant.self_overlap):
+    if (
+        overlaps is Answer.UNKNOWN
+        or not variant.tensor_parameters
+        or (expanded is not Answer.NO and not variant.self_overlap)
+    ):
         return UNKNOWN  # A factory fills all elements alike.
     return Verdict(Answer.YES, "wrong")
 
@@ -93,7 +119,7 @@ def _is_expanded(out: TensorFacts) -> Answer:
     if any(dim == 0 for dim in out.shape):
         return Answer.NO
     answer = Answer.NO
-    for dim, stride in zip(out.shape, out.strides):
+    for dim, stride in zip(out.shape, out.strides, strict=False):
         if isinstance(dim, int) and dim > 1:
             answer = answer | (Answer.of(stride == 0) if isinstance(stride, int) else Answer.UNKNOWN)
     return answer
@@ -113,7 +139,11 @@ def arity_clause(variant: Variant, name: str, outs: TensorFacts | Sequence[Tenso
     if isinstance(outs, TensorFacts):
         return FINE if expected == 1 else _broken(variant, name, "single", variant.single, expected, 1)
     if expected == 1:
-        return _broken(variant, name, "tuple_of_one", variant.tuple_of_one, expected, len(outs)) if len(outs) == 1 else UNKNOWN
+        return (
+            _broken(variant, name, "tuple_of_one", variant.tuple_of_one, expected, len(outs))
+            if len(outs) == 1
+            else UNKNOWN
+        )
     if len(outs) != expected:
         return _broken(variant, name, "too_few", variant.too_few, expected, len(outs))
     answer = Answer.NO
@@ -129,8 +159,8 @@ def arity_clause(variant: Variant, name: str, outs: TensorFacts | Sequence[Tenso
 def _broken(variant: Variant, name: str, clause: str, effect: str, expected: int, given: int) -> Verdict:
     if effect == "accepted":
         return FINE
-    if effect == "wrong":
-        return Verdict(Answer.YES, "wrong")
+    if effect in ("wrong", "either"):
+        return Verdict(Answer.YES, effect)
     if effect != "error":
         return UNKNOWN
     exception, message = split(variant.errors.get(clause, "RuntimeError: "))

@@ -11,18 +11,30 @@ def _if_not_floating(dtype: str, default: str) -> str:
     return default if kind_of(dtype) in ("bool", "integer") else dtype
 
 
+def _sum(dtype: str, _: str) -> str:
+    return _if_not_floating(dtype, "int64")
+
+
+def _bool_or_uint8(dtype: str, _: str) -> str:
+    return "uint8" if dtype == "uint8" else "bool"
+
+
+def _widest(dtype: str, _: str) -> str:
+    return "complex128" if kind_of(dtype) == "complex" else "float64"
+
+
 # Each rule maps (promoted dtype, default dtype) to the result's dtype.
 RULES: Mapping[str, Callable[[str, str], str | None]] = {
-    "promote": lambda dtype, default: dtype,
+    "promote": lambda dtype, _: dtype,
     "int_to_float": _if_not_floating,
-    "default_float": lambda dtype, default: default,
-    "to_real": lambda dtype, default: real_of(dtype),
+    "default_float": lambda _, default: default,
+    "to_real": lambda dtype, _: real_of(dtype),
     "int_to_float_to_real": lambda dtype, default: real_of(_if_not_floating(dtype, default)),
     "to_complex": lambda dtype, default: complex_of(_if_not_floating(dtype, default)),
-    "sum": lambda dtype, default: _if_not_floating(dtype, "int64"),
-    "bool_to_int64": lambda dtype, default: "int64" if dtype == "bool" else dtype,
-    "bool_or_uint8": lambda dtype, default: "uint8" if dtype == "uint8" else "bool",
-    "float64_or_complex128": lambda dtype, default: "complex128" if kind_of(dtype) == "complex" else "float64",
+    "sum": _sum,
+    "bool_to_int64": lambda dtype, _: "int64" if dtype == "bool" else dtype,
+    "bool_or_uint8": _bool_or_uint8,
+    "float64_or_complex128": _widest,
 }
 
 

@@ -50,6 +50,11 @@ class Parameter:
 Signature = tuple[Parameter, ...]
 
 
+def tensor_parameters(signature: Signature) -> tuple[str, ...]:
+    """Names of the parameters that take a tensor or a sequence of tensors, in order."""
+    return tuple(p.name for p in signature if "T" in p.kinds or "L" in p.kinds)
+
+
 def kinds_of(value: object) -> str | None:
     """The kinds (see `Parameter`) that a value may stand for; None if nothing is known about it."""
     if is_tensor(value):
@@ -112,7 +117,7 @@ def bind(signature: Signature, args: Sequence[object], kwargs: Mapping[str, obje
         values[spread:] = [tuple(values[spread:])]
     if len(values) > len(positional):
         return None
-    for parameter, value in zip(positional, values):
+    for parameter, value in zip(positional, values, strict=False):
         bound[parameter.name] = value
     names = {parameter.name for parameter in signature}
     for name, value in kwargs.items():

@@ -13,7 +13,7 @@ class Verdict:
 
     violated: whether the call breaks the clause.
     effect: what torch then does: "raises", "warns", "silent" (goes on without a word), "wrong" (wrong numbers),
-        "gradient" (the result's gradient is lost, or backward fails).
+        "either" (raises or wrong, depending on sizes), "gradient" (the result's gradient is lost, or backward fails).
     exception, message: of what it raises or warns, as torch prints it; "..." stands for what is not known.
     confidence: LIKELY where it holds for all sizes but 0 and 1.
     """
