@@ -15,6 +15,7 @@ from stridelint.linter.inference.parametrized import Choice, choices_of, code_of
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised, Returned
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.scopes import ModuleScope, make_class
+from stridelint.linter.inference.syntax import comments, walk
 from stridelint.linter.inference.values import Arguments, Class, Function, Instance, Sequence, Unknown, Value
 from stridelint.rules.events import Parameter, Site, TestEvent, TestRun
 
