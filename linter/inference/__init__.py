@@ -16,7 +16,7 @@ import libcst as cst
 
 from stridelint.rules.rule import Finding, Rule
 
-BUDGET = 1_500_000
+BUDGET = 300_000
 
 
 @dataclass(frozen=True)

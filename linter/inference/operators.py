@@ -132,6 +132,8 @@ def _tensor_binary(path: Path, name: str, node: cst.CSTNode, left: Value, right:
         return Unknown()
     testing.record_difference(path, name, [left, right])
     parts = (node.left, node.right) if isinstance(node, cst.BinaryOperation) else ()
+    if number_kind(left) is not None and name != "pow":  # the tensor computes it: `1 - x` is x.__rsub__(1)
+        left, right, parts = right, left, parts[::-1]
     nodes: dict[str, cst.CSTNode] = dict(zip(("input", "other"), parts))
     return apply(path, name, {"input": left, "exponent" if name == "pow" else "other": right}, node, form, nodes=nodes)
 

@@ -75,13 +75,14 @@ class Path:
     """The state of one execution.
 
     prefix: decisions to take, in order; beyond it every condition gets its default.
-    taken: the decisions taken, with their keys.
+    taken: the decisions taken, and how deep in calls each was (`depths`).
     """
 
     def __init__(self, program: Program, prefix: tuple[bool, ...] = (), grad_mode: bool | None = True) -> None:
         self.program = program
         self.prefix = prefix
         self.taken: list[bool] = []
+        self.depths: list[int] = []
         self.assumptions: dict[object, bool] = {}
         self.grad_mode = grad_mode
         self.confidence = Confidence.CERTAIN
@@ -118,6 +119,7 @@ class Path:
         outcome = self.prefix[position] if position < len(self.prefix) else default
         if position < MAX_DECISIONS:
             self.taken.append(outcome)
+            self.depths.append(len(self.frames))
         self.assumptions[key] = outcome
         return outcome
 

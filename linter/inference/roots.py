@@ -15,9 +15,11 @@ from stridelint.linter.inference.scopes import ModuleScope, flat_statements, mak
 from stridelint.linter.inference.statements import execute
 from stridelint.linter.inference.values import Arguments, Class, Constant, Function
 
-MAX_PATHS = 24
-ROOT_STEPS = 60_000
-MODULE_STEPS = 200_000
+MAX_PATHS = 12
+ROOT_STEPS = 15_000
+MODULE_STEPS = 60_000
+# Decisions deeper in calls are not turned: the functions there are read on their own.
+MAX_TURNED_DEPTH = 2
 
 
 def explore(program: Program, run: Callable[[Path], None], *, steps: int, grad_mode: bool | None, paths: int = MAX_PATHS) -> None:
@@ -39,6 +41,8 @@ def explore(program: Program, run: Callable[[Path], None], *, steps: int, grad_m
                 raise
             return
         for position in range(len(prefix), len(path.taken)):
+            if path.depths[position] > MAX_TURNED_DEPTH:
+                continue
             turned = (*path.taken[:position], not path.taken[position])
             if turned not in seen:
                 seen.add(turned)

@@ -39,7 +39,7 @@ def source_text(node: cst.CSTNode | None) -> str:
 
 def operand(path: Path, tensor: TensorValue, node: cst.CSTNode | None = None) -> Operand:
     """A tensor as it takes part in an event; `node` is how the code refers to it there."""
-    text = source_text(node) or tensor.name or ""
+    text = (tensor.name or "") if node is None else path.program.once(node, source_text, node) or tensor.name or ""
     story = tuple(Note(Site(where), what) for what, where in tensor.story)
     return Operand(path.facts(tensor), text, story, Site(node), tensor.name is None and not tensor.is_parameter)
 
@@ -84,7 +84,7 @@ def emit(
 
     def make() -> TensorEvent:
         argument_sites = {name: Site(each) for name, each in (sites or {}).items()}
-        return TensorEvent(op, form, arguments, tensors, Site(node), out, result, grad, discarded_at, argument_sites, confidence, source_text(node))
+        return TensorEvent(op, form, arguments, tensors, Site(node), out, result, grad, discarded_at, argument_sites, confidence, path.program.once(node, source_text, node))
 
     if waits_for is not None and not waits_for.proven:
         muted = path.muted

@@ -22,7 +22,7 @@ from stridelint.linter.inference.values import (
     as_int,
     is_none,
 )
-from stridelint.rules.contract import questions, sizes
+from stridelint.rules.contract import operators, questions, sizes
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
 from stridelint.rules.contract.generic import strides_in_order
@@ -59,15 +59,27 @@ def _into_out(call: Call, facts: TensorFacts, out: Value) -> Value:
     from stridelint.linter.inference.torch_api.apply import _written
 
     path = call.path
-    arguments: dict[str, object] = {"size": facts.shape} if facts.shape is not None else {}
+    name = call.name.removeprefix("torch.")
+    arguments = _bound(call, name, facts)
     given = call.args.keywords.get("dtype")
     if isinstance(out, TensorValue):
         if given is None:
             facts = facts.but(dtype=out.facts.dtype, kind=out.facts.kind)  # a factory without dtype= takes out's
         facts = facts.but(device=out.facts.device if call.args.keywords.get("device") is None else facts.device)
     sites = {name: each for name, each in call.args.nodes.items() if isinstance(name, str)}
-    emit(path, call.name.removeprefix("torch."), Form.FUNCTION, call.node, arguments, (), plain(path, out, call.args.nodes.get("out")), facts, sites)
+    emit(path, name, Form.FUNCTION, call.node, arguments, (), plain(path, out, call.args.nodes.get("out")), facts, sites)
     return _written(path, out, [facts])
+
+
+def _bound(call: Call, name: str, facts: TensorFacts) -> dict[str, object]:
+    """The arguments by name."""
+    from stridelint.linter.inference.torch_api.apply import prepared
+
+    operator = operators.lookup(name)
+    positional = [prepared(call.path, value, None) for value in call.args.positional]
+    keywords = {key: prepared(call.path, value, None) for key, value in call.args.keywords.items() if key != "out"}
+    bound = None if operator is None or call.args.unknown_star else operator.bind(positional, keywords)
+    return bound if bound is not None else {} if facts.shape is None else {"size": facts.shape}
 
 
 def _device(call: Call) -> str | None:
