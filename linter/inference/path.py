@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from stridelint.linter.inference.values import Condition, Constant, Function, TensorValue, Unknown, Value
+from stridelint.linter.inference.values import Condition, Constant, Function, Sequence, TensorValue, Unknown, Value
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import Dims, TensorFacts
@@ -94,6 +94,7 @@ class Path:
         self.assertions: list[Assertion] = []
         self.last_query: cst.CSTNode | None = None
         self.autocast = False
+        self.grown: list[Sequence] | None = None
         self.default_device: str | None = "cpu"
         self.default_dtype: str | None = "float32"
         self.bound_sizes: dict[sizes.Atom, sizes.SizeLike] = {}
@@ -193,7 +194,7 @@ class Path:
 
     def known_truth(self, value: Value) -> bool | None:
         """The truth of a value where it needs no decision."""
-        from stridelint.linter.inference.values import Class, Dtype, External, Instance, Mapping, MemoryFormat, Sequence
+        from stridelint.linter.inference.values import Class, Dtype, External, Instance, Mapping, MemoryFormat
 
         if isinstance(value, Constant):
             return bool(value.value)

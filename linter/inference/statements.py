@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import libcst as cst
 
 from stridelint.linter.inference import contexts, testing
-from stridelint.linter.inference.expressions import evaluate, evaluate_call_statement, evaluate_discarded, iterate
+from stridelint.linter.inference.expressions import evaluate, evaluate_call_statement, evaluate_discarded, iterate, renewed
 from stridelint.linter.inference.operators import augmented
 from stridelint.linter.inference.path import Broke, Continued, Path, Raised, Returned
 from stridelint.linter.inference.scopes import (
@@ -23,7 +24,8 @@ from stridelint.linter.inference.scopes import (
 )
 from stridelint.linter.inference.stores import assign
 from stridelint.linter.inference.syntax import children
-from stridelint.linter.inference.values import NONE, Unknown, Value
+from stridelint.linter.inference.values import NONE, Constant, Number, SizeValue, TensorValue, Unknown, Value, as_dim
+from stridelint.rules.contract.sizes import Size
 
 MAX_UNROLLED = 12
 UNKNOWN_ITERATIONS = 2
@@ -112,50 +114,93 @@ def assigned_names(node: cst.CSTNode) -> set[str]:
 
 def _for(path: Path, scope: Scope, node: cst.For) -> None:
     items, exhaustive = iterate(path, evaluate(path, scope, node.iter))
-    truncated = len(items) > MAX_UNROLLED
-    if truncated:
-        items = items[:UNKNOWN_ITERATIONS]
-        if path.recorded is not None:
-            items.append(Unknown("item"))  # what a test asserts of the others is not known
-    broke = False
-    for item in items:
-        path.step()
-        assign(path, scope, node.target, item, node)
-        try:
-            execute(path, scope, node.body)
-        except Continued:
-            continue
-        except Broke:
-            broke = True
-            break
-    if truncated and not broke:
-        havoc(path, scope, node.body)
-    if not broke and node.orelse is not None:
+    if len(items) > MAX_UNROLLED:
+        items, exhaustive = items[:UNKNOWN_ITERATIONS], False
+    with unknown_repetition(path, scope, node.body, not exhaustive):
+        for item in items:
+            path.step()
+            assign(path, scope, node.target, item, node)
+            try:
+                execute(path, scope, node.body)
+            except Continued:
+                continue
+            except Broke:
+                return
+    if node.orelse is not None:
         execute(path, scope, node.orelse.body)
 
 
 def _while(path: Path, scope: Scope, node: cst.While) -> None:
     unknown = 0
-    for round_ in range(MAX_UNROLLED):
-        test = evaluate(path, scope, node.test)
-        known = path.known_truth(test)
-        if known is None:
-            unknown += 1
-            if unknown > UNKNOWN_ITERATIONS:
+    with unknown_repetition(path, scope, node.body, True):
+        for round_ in range(MAX_UNROLLED):
+            test = evaluate(path, scope, node.test)
+            known = path.known_truth(test)
+            if known is None:
+                unknown += 1
+                if unknown > UNKNOWN_ITERATIONS:
+                    return
+            elif known and isinstance(node.test, cst.Name) and node.test.value == "True" and round_ >= UNKNOWN_ITERATIONS:
                 return
-        elif known and isinstance(node.test, cst.Name) and node.test.value == "True" and round_ >= UNKNOWN_ITERATIONS:
-            return
-        if not path.truth(test):
-            if node.orelse is not None:
-                execute(path, scope, node.orelse.body)
-            return
-        try:
-            execute(path, scope, node.body)
-        except Continued:
-            continue
-        except Broke:
-            return
-    havoc(path, scope, node.body)
+            if not path.truth(test):
+                break
+            try:
+                execute(path, scope, node.body)
+            except Continued:
+                continue
+            except Broke:
+                return
+    if node.orelse is not None:
+        execute(path, scope, node.orelse.body)
+
+
+@contextmanager
+def unknown_repetition(path: Path, scope: Scope, body: cst.CSTNode, unknown: bool) -> Iterator[None]:
+    """A block that runs some number of times; afterwards, what depends on how often is not known."""
+    if not unknown:
+        yield
+        return
+    names = path.program.once(body, assigned_names, body)
+    before = {name: (scope.values.get(name), snapshot(scope.values.get(name))) for name in names}
+    outer, path.grown = path.grown, []
+    try:
+        yield
+    finally:
+        for sequence in path.grown:
+            if sequence.items:
+                sample = sequence.items[-1]
+                sequence.element = lambda sample=sample: renewed(path, sample)  # type: ignore[misc]
+            sequence.items = None
+        path.grown = outer
+        for name, (value, known) in before.items():
+            if name in scope.values and value is not None:
+                scope.values[name] = settled(scope.values[name], known)
+
+
+def snapshot(value: Value | None) -> object:
+    """What a name stood for before a loop, to see whether it changes."""
+    if isinstance(value, TensorValue):
+        return value.facts.shape
+    dim = as_dim(value)
+    return dim if dim is not None else getattr(value, "value", None)
+
+
+def settled(value: Value, before: object) -> Value:
+    """A value after a loop that may have run any number of times: numbers and sizes that changed are not known."""
+    if snapshot(value) == before:
+        return value
+    if as_dim(value) is not None:
+        return SizeValue(Size.fresh("count"))
+    if isinstance(value, Constant) and isinstance(value.value, (float, complex)):
+        return Number("float" if isinstance(value.value, float) else "complex")
+    shape = value.facts.shape if isinstance(value, TensorValue) else None
+    if isinstance(value, TensorValue) and shape is not None and isinstance(before, tuple):
+        if len(before) != len(shape):
+            value.facts = value.facts.but(shape=None, strides=None)
+        else:
+            sizes = tuple(new if new == old else Size.fresh() for new, old in zip(shape, before))
+            value.facts = value.facts.but(shape=sizes, strides=None)
+    return value
 
 
 def _with(path: Path, scope: Scope, node: cst.With) -> None:

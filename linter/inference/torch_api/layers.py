@@ -16,12 +16,13 @@ from stridelint.rules.contract.generic import strides_in_order
 @dataclass(frozen=True)
 class Layer:
     """signature: constructor arguments in order. function: what a call applies. passed: constructor arguments that are
-    passed on to the function by keyword. parameters: names of the tensors passed after the input, in order."""
+    passed on to the function by keyword. parameters: names of the tensors passed after the input, in order; named: by keyword."""
 
     signature: tuple[str, ...]
     function: str = ""
     passed: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -46,8 +47,8 @@ LAYERS: dict[str, Layer] = {
     **{f"BatchNorm{n}d": Layer(_BATCH_NORM, f"{_F}batch_norm", (), ("running_mean", "running_var", "weight", "bias")) for n in (1, 2, 3)},
     "SyncBatchNorm": Layer(_BATCH_NORM, f"{_F}batch_norm", (), ("running_mean", "running_var", "weight", "bias")),
     **{f"InstanceNorm{n}d": Layer(_BATCH_NORM, f"{_F}instance_norm") for n in (1, 2, 3)},
-    "GroupNorm": Layer(_words("num_groups num_channels eps affine device dtype"), f"{_F}group_norm", ("num_groups",)),
-    "LayerNorm": Layer(_words("normalized_shape eps elementwise_affine bias device dtype"), f"{_F}layer_norm", ("normalized_shape",)),
+    "GroupNorm": Layer(_words("num_groups num_channels eps affine device dtype"), f"{_F}group_norm", ("num_groups",), (), ("weight", "bias")),
+    "LayerNorm": Layer(_words("normalized_shape eps elementwise_affine bias device dtype"), f"{_F}layer_norm", ("normalized_shape",), (), ("weight", "bias")),
     **{f"MaxPool{n}d": Layer(_MAX_POOL, f"{_F}max_pool{n}d", _words("kernel_size stride padding dilation ceil_mode")) for n in (1, 2, 3)},
     **{f"AvgPool{n}d": Layer(_AVG_POOL, f"{_F}avg_pool{n}d", _words("kernel_size stride padding ceil_mode")) for n in (1, 2, 3)},
     **{f"Adaptive{k}Pool{n}d": Layer(("output_size",), f"{_F}adaptive_{k.lower()}_pool{n}d", ("output_size",)) for k in ("Avg", "Max") for n in (1, 2, 3)},

@@ -310,6 +310,7 @@ def _layer_result(path: Path, node: cst.CSTNode, instance: Instance, name: str, 
     if layers.is_inplace(path, instance):
         return value
     keywords = {key: instance.config[key] for key in layer.passed if key in instance.config and not is_none(instance.config[key])}
+    keywords.update({key: instance.attributes[key] for key in layer.named if key in instance.attributes})
     tensors: list[Value] = [instance.attributes.get(key, Unknown(key)) for key in layer.parameters]
     written: dict[int | str, cst.CSTNode] = {0: node.args[0].value} if isinstance(node, cst.Call) and node.args else {}
     result = apply_call(path, layer.function, Arguments([value, *tensors], keywords, written), node, Form.FUNCTION)

@@ -487,7 +487,14 @@ def _append(path: Path, owner: Value, args: Arguments) -> Value:
     value = args.get(0)
     if owner.items is not None and value is not None:
         owner.items.append(value)
+        _grows(path, owner)
     return NONE
+
+
+def _grows(path: Path, owner: Sequence) -> None:
+    """In a loop of unknown length, a list ends up with an unknown number of items."""
+    if path.grown is not None and owner not in path.grown:
+        path.grown.append(owner)
 
 
 def _extend(path: Path, owner: Value, args: Arguments) -> Value:
@@ -495,6 +502,7 @@ def _extend(path: Path, owner: Value, args: Arguments) -> Value:
     value = args.get(0)
     items, exhaustive = items_of(path, value) if value is not None else ([], False)
     owner.items = [*owner.items, *items] if exhaustive and owner.items is not None else None
+    _grows(path, owner)
     return NONE
 
 
