@@ -47,8 +47,7 @@ class Found(NamedTuple):
 def discover(argument: str, settings: Settings) -> Found:
     """The files that a path on the command line stands for. A file is checked whatever its name, unless force-exclude."""
     if not os.path.isdir(argument):
-        inside = os.path.relpath(argument, settings.root or None)
-        if settings.force_exclude and _is_excluded(inside, argument, settings):
+        if settings.force_exclude and is_excluded(argument, settings):
             return Found([], 1)
         return Found([Target(argument, True)], 0)
     found, excluded = [], 0
@@ -59,6 +58,11 @@ def discover(argument: str, settings: Settings) -> Found:
         else:
             found.append(Target(path, False))
     return Found(found, excluded)
+
+
+def is_excluded(path: str, settings: Settings) -> bool:
+    """Whether patterns take out a file that is named explicitly, as a hook does."""
+    return _is_excluded(os.path.relpath(path, settings.root or None), path, settings)
 
 
 def unique(targets: Iterable[Target]) -> list[Target]:

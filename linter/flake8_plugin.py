@@ -12,14 +12,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stridelint import __version__
-from stridelint.linter import config, engine, screen
+from stridelint.linter import config, discover, engine, screen, selection
 from stridelint.linter.config import ConfigError, Settings
 from stridelint.linter.findings import Outcome
 
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
-
-    from stridelint.linter.selection import Selection
 
 Complaint = tuple[int, int, str, type]
 
@@ -73,7 +71,7 @@ class Plugin:
         try:
             if options.stridelint_min_confidence:
                 cls.given["min_confidence"] = config.confidence(options.stridelint_min_confidence)
-            cls._selection(os.getcwd())
+            selection.select(cls._settings(os.getcwd()))
         except ConfigError as error:
             # The one exception that flake8 shows as a single line, with exit status 1.
             from flake8.exceptions import ExecutionError
@@ -96,8 +94,10 @@ class Plugin:
         data = text.encode("utf-8", "surrogatepass")
         if not screen.may_use_torch(data):
             return Outcome()
-        selection = self._selection(self.filename)
-        outcome = engine.check_decoded(self.filename, text, data, self.tree, selection)
+        settings = self._settings(self.filename)
+        if discover.is_excluded(self.filename, settings):
+            return Outcome()
+        outcome = engine.check_decoded(self.filename, text, data, self.tree, selection.select(settings))
         if self.disable_noqa or not outcome.suppressed:
             return outcome
         from stridelint.linter.suppress import Suppressions
@@ -106,9 +106,7 @@ class Plugin:
         return outcome._replace(suppressed=tuple(f for f in outcome.suppressed if by_flake8(f.line, f.code)))
 
     @classmethod
-    def _selection(cls, path: str) -> Selection:
-        from stridelint.linter.selection import select
-
+    def _settings(cls, path: str) -> Settings:
         if cls.isolated:
             settings = Settings()
         elif cls.config_file:
@@ -116,4 +114,4 @@ class Plugin:
         else:
             settings = config.find(path if os.path.exists(path) else ".")
         settings = settings._replace(**cls.given)
-        return select(settings._replace(extend_select=(*settings.extend_select, *cls.by_name)))
+        return settings._replace(extend_select=(*settings.extend_select, *cls.by_name))

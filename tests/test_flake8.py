@@ -65,6 +65,13 @@ def test_configuration_files(flake8: Callable[..., list[str]], tmp_path: Path) -
     assert len(flake8("x.py")) == 2
 
 
+def test_excluded_files(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.stridelint]\nextend-exclude = ["gen"]\n')
+    (tmp_path / "gen").mkdir()
+    (tmp_path / "gen" / "y.py").write_text(TEXT, encoding="utf-8")
+    assert {line[:4] for line in flake8(".")} == {"./x."}
+
+
 def test_a_wrong_configuration_is_one_line(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.stridelint]\nselct = []\n")
     lines = flake8("x.py")
