@@ -35,7 +35,7 @@ def analyse(module: cst.Module, rules: Sequence[type[Rule]], *, budget: int = BU
     from stridelint.linter.inference.relevance import Relevance
 
     program = Program(module, rules, budget)
-    relevance = Relevance(module, [word for rule in rules for word in rule.words])
+    relevance = Relevance(module, [word for rule in rules for word in rule.words or ("",)])
     try:
         if relevance.body:
             roots.read_module(program)

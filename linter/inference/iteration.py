@@ -57,9 +57,12 @@ def _rows(path: Path, tensor: TensorValue) -> tuple[list[Value], bool]:
 def _elements(path: Path, instance: Instance) -> tuple[list[Value], bool]:
     from stridelint.linter.inference.attributes import find_method
     from stridelint.linter.inference.calls import call_function
+    from stridelint.linter.inference.torch_api import data
     from stridelint.linter.inference.torch_api.modules import child_modules
     from stridelint.linter.inference.values import Arguments
 
+    if instance.external == data.LOADER:
+        return data.batches(path, instance)
     children = child_modules(instance)
     if children is not None:
         return list(children), True

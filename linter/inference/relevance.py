@@ -23,7 +23,7 @@ class Relevance:
     """`reads(node)` tells whether a function, or the module's body (None), can show anything to the rules."""
 
     def __init__(self, module: cst.Module, words: Iterable[str]) -> None:
-        self._words = [frozenset(_IDENTIFIER.findall(word)) or frozenset({_IN_PLACE}) for word in words]
+        self._words = [frozenset(_IDENTIFIER.findall(word) or ({_IN_PLACE} if word else ())) for word in words]
         self._names: dict[int, frozenset[str]] = {}
         self._hot: set[int] = set()
         self._functions: list[tuple[cst.FunctionDef, cst.ClassDef | None]] = []

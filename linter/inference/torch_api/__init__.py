@@ -11,6 +11,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     comparisons,
     constants,
     conversions,
+    data,
     factories,
     modes,
     modules,
