@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer, Confidence
@@ -11,7 +12,11 @@ from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.out_contract import scalar_kind
 from stridelint.rules.events import Form, Operand, TensorEvent
 from stridelint.rules.findings import found, quoted
+from stridelint.rules.layout import screening
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+
+if TYPE_CHECKING:
+    import ast
 
 FORMATS = {4: "channels_last", 5: "channels_last_3d"}
 
@@ -97,6 +102,11 @@ scores = onehot * torch.rand(2, 5, 6, 8)
             ),
         ),
     )
+
+    @classmethod
+    def screen(cls, tree: ast.Module) -> bool:
+        """Something may be channels_last."""
+        return screening.mixes_formats(tree)
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """Two operands in different formats, and swapping them changes the result's strides."""

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stridelint.rules.events import TensorEvent
 from stridelint.rules.findings import found, quoted
+from stridelint.rules.layout import screening
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+
+if TYPE_CHECKING:
+    import ast
 
 CONVERSIONS = {
     **dict.fromkeys(("to", "type", "type_as", "cuda", "float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool"), "converted"),
@@ -96,6 +101,11 @@ nhwc(x)
             ((7, 1, "the result of 'tensor.contiguous(memory_format=torch.channels_last)' is thrown away: 'tensor' is not made contiguous in place"),),
         ),
     )
+
+    @classmethod
+    def screen(cls, tree: ast.Module) -> bool:
+        """Some conversion stands as a statement."""
+        return screening.discards(tree, cls.ops)
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """A conversion of a tensor stands as a statement."""

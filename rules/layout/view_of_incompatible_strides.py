@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer, Confidence
@@ -11,7 +12,11 @@ from stridelint.rules.contract.facts import Dims
 from stridelint.rules.contract.sizes import Size
 from stridelint.rules.events import Operand, TensorEvent
 from stridelint.rules.findings import found, tuple_text
+from stridelint.rules.layout import screening
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+
+if TYPE_CHECKING:
+    import ast
 
 
 class ViewOfIncompatibleStrides(Rule):
@@ -77,6 +82,11 @@ def rows(images):
             ((5, 12, "'images.flatten(1)' copies the whole tensor: it is channels_last, and merging its channels with pixels is no view"),),
         ),
     )
+
+    @classmethod
+    def screen(cls, tree: ast.Module) -> bool:
+        """Some view is of a tensor that may not be row-major."""
+        return screening.views_of_strided(tree)
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """The strides are known, and the engine says no view exists."""
