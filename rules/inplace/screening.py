@@ -230,9 +230,8 @@ class _Flow:
             )
         if isinstance(node, ast.Constant):
             return isinstance(node.value, complex)
-        return any(
-            self.is_complex(each) for each in ast.iter_child_nodes(node) if isinstance(each, (ast.expr, ast.keyword))
-        )
+        children = [each.value if isinstance(each, ast.keyword) else each for each in ast.iter_child_nodes(node)]
+        return any(self.is_complex(each) for each in children if isinstance(each, ast.expr))
 
 
 def _settle(values: list[tuple[str, ast.expr]], found: set[str], holds: Callable[[ast.expr], bool]) -> None:

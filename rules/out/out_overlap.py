@@ -136,10 +136,12 @@ torch.mul(torch.rand(4, 4), 2, out=slots)
             name = quoted(out, "out")
             verdict = self_overlap_clause(call.variant, out.facts)
             if verdict.violated is Answer.YES:
-                does = (
-                    f"raises because elements of {name} share memory{gist(verdict)}"
-                    if verdict.effect == "raises"
-                    else f"writes results over each other because elements of {name} share memory, without an error"
+                does = {
+                    "raises": f"raises because elements of {name} share memory{gist(verdict)}",
+                    "either": f"raises or computes wrong numbers because elements of {name} share memory",
+                }.get(
+                    verdict.effect,
+                    f"writes results over each other because elements of {name} share memory, without an error",
                 )
                 message = f"{call.name} {does}; write into a tensor of its own, such as a clone()"
                 yield found(self, call.event, message, confidence=verdict.confidence, about=(out,))
@@ -160,15 +162,22 @@ def _broken(call: OutCall, index: int, out: Operand) -> tuple[Operand, Verdict] 
         if verdict.violated is not Answer.YES:
             continue
         for each in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(each, Operand) and overlap(out.facts, each.facts) in (Overlap.FULL, Overlap.PARTIAL):
+            if isinstance(each, Operand) and _shares(out, each) in (Overlap.FULL, Overlap.PARTIAL):
                 return each, verdict
     return None
 
 
+def _shares(out: Operand, operand: Operand) -> Overlap:
+    return Overlap.FULL if out.facts is operand.facts else overlap(out.facts, operand.facts)
+
+
 def _does(out: Operand, operand: Operand, verdict: Verdict) -> str:
     name, other = quoted(out, "out"), quoted(operand, "an input")
-    full = overlap(out.facts, operand.facts) is Overlap.FULL
+    full = _shares(out, operand) is Overlap.FULL
     if verdict.effect == "raises":
         return f"raises because {name} {'is an input' if name == other else f'overlaps {other}'}{gist(verdict)}"
     place = "" if name == other else f", which is {other}," if full else f", which is a part of {other},"
-    return f"writes into {name}{place} while it still reads it, and computes wrong numbers without an error"
+    what = (
+        "raises or computes wrong numbers" if verdict.effect == "either" else "computes wrong numbers without an error"
+    )
+    return f"writes into {name}{place} while it still reads it, and {what}"

@@ -75,14 +75,12 @@ torch.linalg.svd(torch.rand(5, 3), full_matrices=False, out=(torch.empty(5, 3), 
                 (
                     4,
                     1,
-                    "max() raises because it has 2 results and out is a tensor (max() received an invalid combination of "
-                    "arguments); pass a tuple of 2 tensors",
+                    "max() raises because it has 2 results and out is a tensor; pass a tuple of 2 tensors",
                 ),
                 (
                     5,
                     1,
-                    "add() raises because it has 1 result and out is a tuple (add(): argument 'out' must be Tensor, not "
-                    "tuple); pass a tensor",
+                    "add() raises because it has 1 result and out is a tuple; pass a tensor",
                 ),
                 (
                     6,
@@ -103,7 +101,8 @@ q, r = torch.linalg.qr(torch.rand(3, 3), out=(work, work))
                 (
                     4,
                     8,
-                    "linalg.qr() writes both results into 'work' and the last one wins, without an error; pass two tensors",
+                    "linalg.qr() writes both results into 'work': the last one wins without an error, or it raises; pass two "
+                    "tensors",
                 ),
             ),
         ),
@@ -150,17 +149,17 @@ torch.relu(x, out=y)
 
 def _does(event: TensorEvent, variant: Variant, verdict: Verdict, outs: tuple[Operand | None, ...]) -> str:
     wanted = len(variant.outputs)
-    if len(outs) == wanted and not isinstance(event.out, Operand) and wanted > 1:
+    lone = isinstance(event.out, Operand)
+    if len(outs) == wanted and not lone and wanted > 1:
         name = quoted(outs[0], "one tensor") if outs[0] is not None else "one tensor"
-        if verdict.effect == "wrong":
-            return f"writes both results into {name} and the last one wins, without an error; pass two tensors"
-        return f"raises because both results go into {name}{gist(verdict)}; pass two tensors"
-    has = (
-        "out is a tensor"
-        if isinstance(event.out, Operand)
-        else "out is a tuple"
-        if wanted == 1
-        else f"out has {len(outs)} tensor{'s' * (len(outs) != 1)}"
-    )
-    remedy = "pass a tensor" if wanted == 1 else f"pass a tuple of {wanted} tensors"
-    return f"raises because it has {wanted} result{'s' * (wanted != 1)} and {has}{gist(verdict)}; {remedy}"
+        if verdict.effect == "raises":
+            return f"raises because both results go into {name}{gist(verdict)}; pass two tensors"
+        if verdict.effect == "either":
+            return (
+                f"writes both results into {name}: the last one wins without an error, or it raises; pass two tensors"
+            )
+        return f"writes both results into {name} and the last one wins, without an error; pass two tensors"
+    if wanted == 1:
+        return "raises because it has 1 result and out is a tuple; pass a tensor"
+    has = "out is a tensor" if lone else f"out has {len(outs)} tensor{'s' * (len(outs) != 1)}{gist(verdict)}"
+    return f"raises because it has {wanted} results and {has}; pass a tuple of {wanted} tensors"
