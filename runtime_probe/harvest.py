@@ -20,8 +20,7 @@ from typing import Any
 
 from stridelint.rules.contract.operators import FORMAT
 
-DEFAULT_OUTPUT = Path(__file__).parent.parent / "rules" / "contract" / "operators.json"
-_LIMIT_SECONDS = 60.0
+_LIMIT_SECONDS = 120.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:

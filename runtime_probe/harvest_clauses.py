@@ -104,7 +104,7 @@ def measure_resizing(call: Call, results: list[Tensor], errors: dict[str, str], 
     outcome = attempt(call.fresh(), out=given(outs := [torch.empty(0, dtype=r.dtype) for r in results]))
     if outcome.error:
         record["empty_out"] = "error"
-        errors["empty_out"] = template(outcome.error, op=op)
+        errors.setdefault("empty_out", template(outcome.error, op=op))
     else:
         alike = all(out.stride() == result.stride() for out, result in zip(outs, results, strict=False))
         record["empty_out"] = "resized" if alike else "restrided"
@@ -155,7 +155,7 @@ def measure_grad(call: Call, results: list[Tensor], errors: dict[str, str], op: 
                 break
             record[key] = "error" if outcome.error else "accepted"
             if outcome.error:
-                errors[key] = template(outcome.error, op=op)
+                errors.setdefault(key, template(outcome.error, op=op))
     record["input_grad_of"] = _input_grad(call, results, errors, op)
     return record
 
@@ -215,7 +215,7 @@ def measure_device(call: Call, results: list[Tensor], errors: dict[str, str], op
     outs = [torch.empty(r.shape, dtype=r.dtype, device="meta") for r in results]
     outcome = attempt(call.fresh(), out=given(outs))
     if outcome.error:
-        errors["device"] = template(outcome.error, op=op)
+        errors.setdefault("device", template(outcome.error, op=op))
     return {"device": "error" if outcome.error else "accepted"}
 
 
@@ -227,7 +227,7 @@ def measure_arity(call: Call, results: list[Tensor], errors: dict[str, str], op:
         outcome = attempt(call.fresh(), out=out)
         record[key] = "error" if outcome.error else "accepted"
         if outcome.error:
-            errors[key] = template(outcome.error, op=op)
+            errors.setdefault(key, template(outcome.error, op=op))
         return outcome
 
     if len(results) == 1:
@@ -236,6 +236,8 @@ def measure_arity(call: Call, results: list[Tensor], errors: dict[str, str], op:
     tried("single", rested(results)[0])
     tried("too_few", tuple(rested(results)[:-1]) if len(results) > 2 else (rested(results)[0],))
     tried("sequence", rested(results))
+    if len({tuple(r.shape) for r in results}) > 1:
+        return record  # One tensor cannot have both shapes: then out= breaks the clause about shapes.
     shared = rested(results)[0]
     outcome = tried("twice", (shared,) * len(results))
     if not outcome.error and not all(same_values(shared, result) for result in results):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,26 +10,9 @@ import torch
 from stridelint.rules.contract import dtypes as contract
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.result_rules import RULES, apply_rule
-from stridelint.runtime_probe.harvest_calls import Call, Outcome, attempt, cast, dtype_name
-from stridelint.runtime_probe.harvest_text import template
+from stridelint.runtime_probe.harvest_calls import Call, attempt, cast, dtype_name
 
-_INPUTS = tuple(
-    getattr(torch, name)
-    for name in [
-        "bool",
-        "uint8",
-        "int16",
-        "int32",
-        "int64",
-        "float16",
-        "bfloat16",
-        "float32",
-        "float64",
-        "complex64",
-        "complex128",
-    ]
-)
-_OUTS = tuple(
+INPUTS = tuple(
     getattr(torch, name)
     for name in [
         "bool",
@@ -54,7 +36,7 @@ _HIGHER = {
 }
 
 
-_FEW_INPUTS = (torch.int64, torch.float16, torch.float64, torch.complex64)
+FEW_INPUTS = (torch.int64, torch.float16, torch.float64, torch.complex64)
 
 
 def measure_outputs(calls: list[Call], count: int) -> list[dict[str, Any]]:
@@ -62,8 +44,8 @@ def measure_outputs(calls: list[Call], count: int) -> list[dict[str, Any]]:
     records = measure_dtypes(calls[0], count)
     for call in calls[1:]:
         main = main_dtype(call)
-        for dtype in _FEW_INPUTS if main is not None else ():
-            made = _in(call, main, dtype)
+        for dtype in FEW_INPUTS if main is not None else ():
+            made = in_dtype(call, main, dtype)
             for record, result in zip(records, attempt(made).results, strict=False):
                 if predicted(record["rule"], record["of"].split(), made) != dtype_name(result.dtype):
                     record["rule"] = ""
@@ -85,10 +67,10 @@ def measure_dtypes(call: Call, count: int) -> list[dict[str, Any]]:
     call = _whole_numbers(call)
     by_dtype: dict[str, list[str]] = {}
     has_numbers = any("n" in p.kinds and isinstance(call.bound.get(p.name), int) for p in call.signature)
-    for dtype in _INPUTS:
+    for dtype in INPUTS:
         if dtype == torch.bool and has_numbers:
             continue  # It promotes with an integer to int64.
-        outcome = attempt(_in(call, main, dtype))
+        outcome = attempt(in_dtype(call, main, dtype))
         if len(outcome.results) == count:
             by_dtype[dtype_name(dtype)] = [dtype_name(result.dtype) for result in outcome.results]
     records = []
@@ -103,7 +85,7 @@ def measure_dtypes(call: Call, count: int) -> list[dict[str, Any]]:
     return records
 
 
-def _in(call: Call, main: torch.dtype, dtype: torch.dtype, but: Mapping[str, torch.dtype] | None = None) -> Call:
+def in_dtype(call: Call, main: torch.dtype, dtype: torch.dtype, but: Mapping[str, torch.dtype] | None = None) -> Call:
     """The call with tensors of the main dtype cast to another one; single ones (`but`) to one of their own."""
 
     def change(name: str, tensor: torch.Tensor) -> torch.Tensor:
@@ -152,8 +134,8 @@ def _ignored(call: Call, main: torch.dtype, name: str, index: int) -> bool:
     """A tensor whose own dtype does not matter: others may differ from it in legal calls without changing the result."""
     decided = []
     for low, high in ((torch.int64, torch.float64), (torch.float32, torch.float64), (torch.float32, torch.complex64)):
-        base = attempt(_in(call, main, low))
-        changed = attempt(_in(call, main, low, {name: high}))
+        base = attempt(in_dtype(call, main, low))
+        changed = attempt(in_dtype(call, main, low, {name: high}))
         if len(base.results) > index and len(changed.results) > index:
             decided.append(base.results[index].dtype == changed.results[index].dtype)
     return bool(decided) and all(decided)
@@ -168,8 +150,8 @@ def _numbers(call: Call, main: torch.dtype, index: int) -> list[str]:
         if parameter.name not in call.bound:
             continue
         for low, number in ((torch.int64, 2.5), (torch.float32, 2.5 + 1j)):
-            base = attempt(_in(call, main, low).but(**{parameter.name: 2}))
-            changed = attempt(_in(call, main, low).but(**{parameter.name: number}))
+            base = attempt(in_dtype(call, main, low).but(**{parameter.name: 2}))
+            changed = attempt(in_dtype(call, main, low).but(**{parameter.name: number}))
             if len(base.results) > index and len(changed.results) > index:
                 if base.results[index].dtype != changed.results[index].dtype:
                     found.append(parameter.name)
@@ -257,133 +239,3 @@ def takes_dtype(call: Call, count: int) -> bool:
         if outcome.results:
             return bool(outcome.results[0].dtype == dtype)
     return False
-
-
-def measure_out_dtypes(calls: list[Call], records: list[dict[str, Any]]) -> None:
-    """Add to each output's record which out dtypes are accepted, and what torch says about the others.
-
-    The first call is measured in full; a class that does not hold for the others is dropped.
-    """
-    rows, texts = _acceptance(calls[0], len(records), _INPUTS)
-    for index, record in enumerate(records):
-        _classify(record, rows[index])
-        for which, key in (("lower", "error"), ("width", "width_error")):
-            if texts[index][which]:
-                record[key] = sorted(texts[index][which].items(), key=lambda item: (-item[1], item[0]))[0][0]
-    _check_mixed(calls[0], records)
-    for call in calls[1:]:
-        for record, row in zip(records, _acceptance(call, len(records), _FEW_INPUTS)[0], strict=True):
-            for source, (result, accepted) in row.items():
-                usual = record.get("but", {}).get(source, " ".join(_expected(record["out"], result)))
-                if " ".join(accepted) != usual:
-                    record["out"] = ""
-
-
-def _check_mixed(call: Call, records: list[dict[str, Any]]) -> None:
-    """Drop a class that does not hold where the operands have different dtypes (the first operand's and another)."""
-    main = main_dtype(call)
-    names = [name for name, tensor in call.tensors().items() if tensor.dtype == main]
-    if main is None or len(names) < 2 or len(records) > 1:
-        return
-    for low, high in ((torch.int64, torch.float16), (torch.float16, torch.int64), (torch.float32, torch.float64)):
-        made = _in(call, main, high, {names[0]: low})
-        functional = attempt(made.fresh()).results
-        if not functional:
-            continue
-        for out in (torch.int32, torch.float32, torch.complex128):
-            refused = attempt(made.fresh(), out=torch.zeros(functional[0].shape, dtype=out)).error
-            if (dtype_name(out) in _expected(records[0]["out"], dtype_name(functional[0].dtype))) == bool(refused):
-                records[0]["out"] = ""
-
-
-def _acceptance(
-    call: Call, count: int, inputs: tuple[torch.dtype, ...]
-) -> tuple[list[dict[str, tuple[str, list[str]]]], list[dict[str, Counter[str]]]]:
-    """Per output: input dtype -> (result dtype, out dtypes accepted); and the texts of errors with their counts."""
-    main = main_dtype(call)
-    rows: list[dict[str, tuple[str, list[str]]]] = [{} for _ in range(count)]
-    texts: list[dict[str, Counter[str]]] = [{"lower": Counter(), "width": Counter()} for _ in range(count)]
-    for dtype in inputs if main is not None else (None,):
-        made = call if dtype is None or main is None else _in(call, main, dtype)
-        functional = attempt(made.fresh())
-        if len(functional.results) != count:
-            continue
-        for index, result in enumerate(functional.results):
-            accepted = []
-            for out_dtype in _OUTS:
-                outs = [
-                    torch.zeros(r.shape, dtype=out_dtype if k == index else r.dtype)
-                    for k, r in enumerate(functional.results)
-                ]
-                outcome = attempt(made.fresh(), out=outs[0] if count == 1 else tuple(outs))
-                name = dtype_name(out_dtype)
-                if not outcome.error:
-                    accepted.append(name)
-                elif name != dtype_name(result.dtype):
-                    which = "width" if contract.can_cast(dtype_name(result.dtype), name) else "lower"
-                    weight = 20 if dtype == main else 1  # What the usual dtype says is what people read.
-                    texts[index][which][template(outcome.error, result=result.dtype, out=out_dtype)] += weight
-            source = dtype_name(dtype) if dtype is not None else dtype_name(result.dtype)
-            rows[index][source] = (dtype_name(result.dtype), accepted)
-    return rows, texts
-
-
-def measure_out_with_dtype(call: Call, count: int, records: list[dict[str, Any]]) -> None:
-    """Add which out dtypes are accepted where dtype=torch.float32 is given as well (int64 where floats are refused)."""
-    for asked, others in ((torch.float32, (torch.float64, torch.int64)), (torch.int64, (torch.int32, torch.bool))):
-        made = call.fresh().but(dtype=asked)
-        functional = attempt(made)
-        if len(functional.results) != count or functional.results[0].dtype != asked:
-            continue
-        for index, record in enumerate(records):
-            errors = []
-            for other in others:
-                outs = [
-                    torch.zeros(r.shape, dtype=other if k == index else r.dtype)
-                    for k, r in enumerate(functional.results)
-                ]
-                errors.append(attempt(made.fresh(), out=outs[0] if count == 1 else tuple(outs)).error)
-            record["with_dtype"] = "exact" if errors[0] else "kind" if errors[1] else "any"
-            if errors[1]:
-                record["with_dtype_error"] = template(errors[1], result=asked, out=others[1])
-        return
-
-
-def _expected(kind: str, result: str) -> list[str]:
-    names = [dtype_name(dtype) for dtype in _OUTS]
-    if kind == "any":
-        return names
-    if not kind:
-        return []
-    return [name for name in names if (contract.can_cast(result, name) if kind == "kind" else name == result)]
-
-
-def _classify(record: dict[str, Any], rows: dict[str, tuple[str, list[str]]]) -> None:
-    """Pick the class that leaves the fewest exceptions, and spell these out."""
-    best: tuple[int, str, dict[str, str]] | None = None
-    for kind in ("exact", "kind", "any"):
-        but = {}
-        for source, (result, accepted) in rows.items():
-            expected = _expected(kind, result)
-            if result not in _expected("any", result):
-                expected = [] if kind == "exact" else expected
-            if accepted != expected:
-                but[source] = " ".join(accepted)
-        if best is None or len(but) < best[0]:
-            best = (len(but), kind, but)
-    assert best is not None
-    record["out"] = best[1]
-    if best[2]:
-        record["but"] = best[2]
-
-
-__all__ = [
-    "Outcome",
-    "main_dtype",
-    "measure_dtypes",
-    "measure_out_dtypes",
-    "measure_out_with_dtype",
-    "measure_outputs",
-    "predicted",
-    "takes_dtype",
-]

@@ -127,7 +127,7 @@ def _result_order(call: Call, kinds: dict[str, str]) -> str:
     made = call.replaced({name: _restrided(call.tensors()[name], kind) for name, kind in kinds.items()})
     results = attempt(made).results
     if not results:
-        return ""
+        return "illegal"
     result = results[0]
     storages = {t.untyped_storage().data_ptr() for t in made.tensors().values()}
     if result.untyped_storage().data_ptr() in storages:
@@ -156,7 +156,9 @@ def _layout_of(call: Call) -> str:
         return "itself"
     seen = tuple("view" if each == "itself" else each for each in seen)
     # A permuted operand may make a view illegal.
-    verdict = "view" if set(seen) - {""} == {"view"} else classes.get(seen, "other")
+    if set(seen) - {"illegal"} == {"view"}:
+        return "view"
+    verdict = classes.get(tuple("" if each == "illegal" else each for each in seen), "other")
     return _iterated_or_preserved(call, names) if verdict == "follows" else verdict
 
 

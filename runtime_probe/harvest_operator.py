@@ -8,7 +8,13 @@ import torch
 
 from stridelint.rules.contract import signatures
 from stridelint.rules.contract.operator_records import OTHER
-from stridelint.runtime_probe import harvest_clauses as clauses, harvest_dtypes, harvest_layout, harvest_overlap
+from stridelint.runtime_probe import (
+    harvest_clauses as clauses,
+    harvest_dtypes,
+    harvest_layout,
+    harvest_out_dtypes,
+    harvest_overlap,
+)
 from stridelint.runtime_probe.harvest_calls import Call, attempt
 from stridelint.runtime_probe.harvest_merge import (
     Described,
@@ -120,9 +126,9 @@ def _refuses_these(base: Call, error: str) -> bool:
 def _measure_out(target: Target, usual: list[Call], patterns: list[Call], record: dict[str, Any]) -> None:
     errors: dict[str, str] = {}
     op = target.name
-    harvest_dtypes.measure_out_dtypes(patterns, record["outputs"])
+    harvest_out_dtypes.measure_out_dtypes(patterns, record["outputs"])
     if record.get("dtype_argument"):
-        harvest_dtypes.measure_out_with_dtype(patterns[0], len(record["outputs"]), record["outputs"])
+        harvest_out_dtypes.measure_out_with_dtype(patterns[0], len(record["outputs"]), record["outputs"])
     found = []
     for call in patterns:
         results = attempt(call.fresh()).results

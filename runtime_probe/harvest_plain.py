@@ -89,6 +89,8 @@ _CALLS: dict[str, list[Callable[[], Arguments]]] = {
     "nuclear_norm": [_c(lambda: (positive(4, 6),)), _c(lambda: (positive(2, 4, 6), [0, 1]))],
     "frobenius_norm": [_c(lambda: (positive(4, 6), [0])), _c(lambda: (positive(2, 4, 6), [0, 1]))],
     "slogdet": [_c(lambda: (_spd(),))],
+    "linalg.qr": [_c(lambda: (positive(4, 4),))],
+    "qr": [_c(lambda: (positive(4, 4),))],
     "cross": [_c(lambda: (positive(4, 3), positive(4, 3)), dim=1)],
     "linalg.cross": [_c(lambda: (positive(4, 3), positive(4, 3)))],
     # Several overloads of one name.

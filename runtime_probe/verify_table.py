@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stridelint.rules.contract import out_contract
+from stridelint.rules.contract import operators, out_contract
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.verdict import Verdict
 from stridelint.runtime_probe.harvest_calls import Outcome, attempt, same_values
@@ -185,7 +185,7 @@ def out_tuples(draw: Draw, report: Report) -> None:
         return
     outs = _outs(made)
     choices: list[Any] = [tuple(outs), list(outs), outs[0], tuple(outs[:-1]), (*outs, outs[0].clone())]
-    if len(outs) == 2:
+    if len(outs) == 2 and outs[0].shape == outs[1].shape:
         choices.append((outs[0], outs[0]))
     given = draw.random.choice(choices)
     facts = facts_of(given) if isinstance(given, draw.torch.Tensor) else tuple(facts_of(out) for out in given)
@@ -202,4 +202,10 @@ def out_tuples(draw: Draw, report: Report) -> None:
     )
 
 
-CHECKS = (result_dtypes, out_dtypes, out_shapes, out_grads, out_memory, out_tuples)
+_CHECKS = (result_dtypes, out_dtypes, out_shapes, out_grads, out_memory, out_tuples)
+
+
+def table(draw: Draw, report: Report) -> None:
+    """One of the comparisons above, on the device the table was measured on."""
+    if draw.device == operators.table().device:
+        draw.random.choice(_CHECKS)(draw, report)

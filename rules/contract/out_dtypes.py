@@ -43,10 +43,11 @@ def operands(variant: Variant, index: int, arguments: Mapping[str, object]) -> l
         if name not in arguments or arguments[name] is None:
             continue
         value = arguments[name]
+        number_only = not any(p.name == name and ("T" in p.kinds or "L" in p.kinds) for p in variant.signature)
         for each in value if isinstance(value, (tuple, list)) else (value,):
             facts, kind = facts_of(each), scalar_kind(each)
             if facts is not None:
-                found.append(facts)
+                found.append(Scalar(facts.kind or kind_of(facts.dtype)) if number_only else facts)
             elif isinstance(each, Scalar):
                 found.append(each)
             elif kind is not None:

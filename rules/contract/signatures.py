@@ -40,6 +40,8 @@ class Parameter:
         kinds = kinds_of(value)
         if kinds is None:
             return Answer.UNKNOWN
+        if kinds == "T" and not self.is_tensor and "n" in self.kinds:
+            return Answer.of(_rank_is_zero(value))  # A 0-dim tensor passes for a number.
         return Answer.of(any(kind in self.kinds for kind in kinds) or "o" in self.kinds)
 
     def text(self) -> str:
@@ -81,6 +83,11 @@ def _kinds_of_sequence(values: Sequence[object]) -> str | None:
     if not values or all(kind is None for kind in kinds):
         return "Li" if not values else None
     return "L" if "T" in kinds else "i"
+
+
+def _rank_is_zero(value: object) -> bool | None:
+    shape = getattr(getattr(value, "facts", value), "shape", None)
+    return None if shape is None else len(shape) == 0
 
 
 def is_tensor(value: object) -> bool:
