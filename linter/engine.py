@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from libcst._position import CodeRange
 
     from stridelint.linter.inference import Analysis
+    from stridelint.linter.relevance import Plan
     from stridelint.linter.selection import Selection
     from stridelint.rules.events import Site
     from stridelint.rules.rule import Finding, Rule
@@ -53,22 +55,30 @@ def check_decoded(
     if not screen.mentions(data, selection.rules):
         return Outcome()
     code = screen.Code(tree)
-    rules = code.rules(selection.rules, data)
+    rules = code.rules(selection.rules)
     if not rules:
         return Outcome()
     if code.depth > MAX_DEPTH:
         return skipped(path, f"is nested too deeply: {code.depth} levels, the limit is {MAX_DEPTH}")
-    return check_text(path, text, rules, selection, analyse)
+    return check_text(path, text, tree, rules, selection, analyse)
 
 
 def check_text(
-    path: str, text: str, rules: Sequence[type[Rule]], selection: Selection, analyse: Analyse | None = None
+    path: str,
+    text: str,
+    tree: ast.Module,
+    rules: Sequence[type[Rule]],
+    selection: Selection,
+    analyse: Analyse | None = None,
 ) -> Outcome:
     """All findings in a text that has passed the screen for these rules."""
+    from stridelint.linter import relevance
     from stridelint.linter.deep import run_deep
+    from stridelint.rules.screening import nodes_of
 
     try:
-        return run_deep(lambda: _analysed(path, text, rules, selection, analyse))
+        plan = relevance.plan(text, tree, nodes_of(tree), [word for rule in rules for word in rule.words or ("",)])
+        return run_deep(lambda: _analysed(path, text, plan, rules, selection, analyse))
     except RecursionError:
         return skipped(path, "is nested too deeply to analyse")
     except MemoryError:
@@ -78,7 +88,7 @@ def check_text(
 
 
 def _analysed(
-    path: str, text: str, rules: Sequence[type[Rule]], selection: Selection, analyse: Analyse | None
+    path: str, text: str, plan: Plan, rules: Sequence[type[Rule]], selection: Selection, analyse: Analyse | None
 ) -> Outcome:
     import libcst
 
@@ -87,9 +97,9 @@ def _analysed(
     if analyse is None:
         from stridelint.linter import inference
 
-        analyse = inference.analyse
+        analyse = functools.partial(inference.analyse, wanted=plan.roots, body=plan.body)
     try:
-        module = libcst.parse_module(text)
+        module = libcst.parse_module(plan.text)
     except libcst.ParserSyntaxError as error:
         return skipped(path, f"is valid Python that LibCST does not accept: {error.message} on line {error.raw_line}")
     except RecursionError:

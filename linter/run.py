@@ -141,14 +141,24 @@ def _pool(processes: int) -> ProcessPoolExecutor:
         # Forked children share what is imported here once, and LibCST takes a while to import.
 
         context = multiprocessing.get_context("fork")
-    return ProcessPoolExecutor(processes, mp_context=context, initializer=_ignore_interrupts)
+    return ProcessPoolExecutor(processes, mp_context=context, initializer=_start_worker, initargs=(os.getpid(),))
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches all processes of a terminal; the parent alone answers it."""
+def _start_worker(parent: int) -> None:
+    """Ctrl-C reaches all processes of a terminal, and the parent alone answers it; but none outlives the parent."""
     import signal
+    import threading
+    import time
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    if os.name == "posix":
+        threading.Thread(target=watch, daemon=True).start()
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:

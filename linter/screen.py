@@ -1,14 +1,17 @@
 """Decides cheaply, without LibCST, which rules can fire in a file: most files hold nothing for any of them.
 
 First the bytes are searched for the rules' words and for torch; what is left is judged on the stdlib tree, where comments
-and docstrings do not count. A rule sees no file in which its words do not occur, so the screen changes no finding.
+and docstrings do not count. A rule sees no file whose code has none of its words, so the screen changes no finding.
+
+Words look like code: `.view(` is a call of a method (or of an imported name), `permute(` of anything, `out=` a keyword,
+`+=` an operator, and `channels_last` any name or short string that contains it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import ast
@@ -16,10 +19,16 @@ if TYPE_CHECKING:
     from stridelint.rules.rule import Rule
 
 TORCH = "torch"
-# Strings count as names only up to this length (getattr(x, "permute"), a parametrized argument's name): longer ones are prose.
+# Strings count as names only up to this length (getattr(x, "permute"), a parametrized argument): longer ones are prose.
 _MAX_STRING = 100
+_SPACE = re.compile(rb"[ \t]+(?=[(=])")  # `out = x` and `x.view (1)` hold the words, too
+_PLAIN = re.compile(r"\.?\w+\(?|\w+=|\W{1,3}=")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without importing ast
+_OPERATORS = {
+    "Add": "+=", "Sub": "-=", "Mult": "*=", "Div": "/=", "FloorDiv": "//=", "Mod": "%=", "Pow": "**=", "MatMult": "@=",
+    "BitAnd": "&=", "BitOr": "|=", "BitXor": "^=", "LShift": "<<=", "RShift": ">>=",
+}  # fmt: skip
 
 
 def may_use_torch(data: bytes) -> bool:
@@ -31,8 +40,11 @@ def mentions(data: bytes, rules: Iterable[type[Rule]]) -> bool:
     """Whether the bytes hold a word of any rule, and torch."""
     if not may_use_torch(data):
         return False
-    words = {word for rule in rules for word in rule.words or ("",)}
-    return any(word.encode() in data for word in words)
+    words = {word.encode() for rule in rules for word in rule.words or ("",)}
+    if any(word in data for word in words):
+        return True
+    closed = _SPACE.sub(b"", data)
+    return any(word in closed for word in words)
 
 
 class Unparsable(Exception):
@@ -58,34 +70,21 @@ def parse(text: str) -> ast.Module:
 
 
 class Code:
-    """What occurs in a module's code: its names (and short strings), and how deeply it nests."""
+    """What occurs in a module's code: its names (and short strings) with how they are used, and how deeply it nests."""
 
     def __init__(self, tree: ast.Module) -> None:
         """Walk the tree once, without recursion: a deep tree must be measured before anything recurses into it."""
         self.tree = tree
         self.depth = 0
-        names: set[str] = set()
-        stack: list[tuple[object, int]] = [(tree, 0)]
-        while stack:
-            node, depth = stack.pop()
-            kind = type(node).__name__
-            if kind == "Expr" and type(node.value).__name__ == "Constant":  # type: ignore[attr-defined]
-                continue  # a docstring, or a string used as a comment
-            self.depth = max(self.depth, depth)
-            for field in node._fields:  # type: ignore[attr-defined]
-                value = getattr(node, field, None)
-                if type(value) is list:
-                    for item in value:
-                        if type(item) is str:
-                            names.add(item)
-                        elif item is not None:
-                            stack.append((item, depth + 1))
-                elif type(value) is str:
-                    if kind != "Constant" or len(value) <= _MAX_STRING:
-                        names.add(value)
-                elif hasattr(value, "_fields"):
-                    stack.append((value, depth + 1))
-        self._text = "\n".join(names)
+        found: set[str] = set()
+        level: list[Any] = [tree]
+        while level:
+            self.depth += 1
+            below: list[Any] = []
+            for node in level:
+                _collect(node, found, below)
+            level = below
+        self._text = "\n" + "\n".join(found) + "\n"
 
     @property
     def uses_torch(self) -> bool:
@@ -93,15 +92,57 @@ class Code:
         return TORCH in self._text
 
     def has(self, word: str) -> bool:
-        """Whether the identifiers of a rule's word (`out` of `out=`) occur; a word without any (`+=`) always does."""
-        return all(name in self._text for name in _IDENTIFIER.findall(word))
+        """Whether a rule's word occurs in the code."""
+        if word.endswith("="):
+            word = "\n" + word  # `out=` is not in `dropout=`, `/=` is not in `//=`
+        elif not _PLAIN.fullmatch(word):
+            return all(name in self._text for name in _IDENTIFIER.findall(word))
+        return word in self._text
 
-    def rules(self, rules: Sequence[type[Rule]], data: bytes) -> list[type[Rule]]:
-        """Those rules that can fire in this module, of which `data` are the bytes."""
+    def rules(self, rules: Sequence[type[Rule]]) -> list[type[Rule]]:
+        """Those rules that can fire in this module."""
         if not self.uses_torch:
             return []
-        return [
-            rule
-            for rule in rules
-            if any(word.encode() in data and self.has(word) for word in rule.words or ("",)) and rule.screen(self.tree)
-        ]
+        return [rule for rule in rules if any(map(self.has, rule.words or ("",))) and rule.screen(self.tree)]
+
+
+def _collect(node: Any, found: set[str], below: list[Any]) -> None:
+    """Add what a node says itself to `found`, and its children to `below`."""
+    kind = type(node).__name__
+    # The most frequent kinds come first, and are read by hand: this loop is most of the screen's time.
+    if kind == "Name":
+        found.add(node.id)
+    elif kind == "Attribute":
+        found.add("." + node.attr)
+        below.append(node.value)
+    elif kind == "Constant":
+        if type(node.value) is str and len(node.value) <= _MAX_STRING:
+            found.add(node.value)
+    elif kind == "Expr" and type(node.value).__name__ == "Constant":
+        pass  # a docstring, or a string used as a comment
+    else:
+        if kind == "Call":
+            function = type(node.func).__name__
+            if function == "Attribute":
+                found.add(f".{node.func.attr}(")
+            elif function == "Name":
+                found.add(node.func.id + "(")
+        elif kind in ("keyword", "arg"):
+            found.add(f"{node.arg}=")
+        elif kind == "alias":
+            # Under whatever name: the import stands for its uses.
+            found.add(f".{node.name.rpartition('.')[2]}(")
+        elif kind == "AugAssign":
+            found.add(_OPERATORS[type(node.op).__name__])
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if type(value) is list:
+                for item in value:
+                    if type(item) is str:
+                        found.add(item)
+                    elif hasattr(item, "_fields"):
+                        below.append(item)
+            elif type(value) is str:
+                found.add(value)
+            elif hasattr(value, "_fields"):
+                below.append(value)

@@ -22,19 +22,27 @@ class FormatRule(Rule):
 class AugmentedRule(Rule):
     code, name, severity, words = "TLC401", "z", Severity.ERROR, ("+=",)
 
+
+class MethodRule(Rule):
+    code, name, severity, words = "TLC104", "w", Severity.ERROR, (".view(", "add_(")
+
+
+class StatementRule(Rule):
+    code, name, severity, words = "TLC103", "v", Severity.ERROR, (".to(",)
+
     @classmethod
     def screen(cls, tree: ast.Module) -> bool:
-        return any(isinstance(node, ast.AugAssign) for node in ast.walk(tree))
+        return any(isinstance(node, ast.Expr) for node in tree.body)
 
 
-RULES: Sequence[type[Rule]] = (OutRule, FormatRule, AugmentedRule)
+RULES: Sequence[type[Rule]] = (OutRule, FormatRule, AugmentedRule, MethodRule, StatementRule)
 
 
 def passes(text: str) -> list[type[Rule]]:
     data = text.encode()
     if not screen.mentions(data, RULES):
         return []
-    return screen.Code(screen.parse(text)).rules(RULES, data)
+    return screen.Code(screen.parse(text)).rules(RULES)
 
 
 @pytest.mark.parametrize(
@@ -47,12 +55,25 @@ def passes(text: str) -> list[type[Rule]]:
         ('"""Like torch.add(a, b, out=c)."""\nimport torch', []),
         ("import torch\ndef f():\n    'out= is memory_format'\n", []),
         ("# torch\nadd(a, b, out=c)", []),
-        ("import torch\nx.to(memory_format=f)", [FormatRule]),
+        ("import torch\ny = x.to(memory_format=f)", [FormatRule]),
         ("import torch\ndef test_channels_last_3d(): pass", [FormatRule]),
         ("import torch\ngetattr(torch, 'channels_last')", [FormatRule]),
         ("import torch\nx += 1", [AugmentedRule]),
-        ("import torch\nx = '+='", []),
+        ("import torch\nx = 'a += b'", []),
         ("import torch\nglobal memory_format", [FormatRule]),
+        ("import torch\nf(a, out = b)", [OutRule]),
+        ("import torch\nout = f(a)", []),
+        ("import torch\nf(a, dropout=b)", []),
+        ("import torch\ndef f(a, out=None): pass", [OutRule]),
+        ("import torch\nx -= 1 # +=", []),
+        ("import torch\nx.view (1)", [MethodRule]),
+        ("import torch\ny = (x\n  .view(1))", [MethodRule]),
+        ("import torch\nx.views(1)\nview(1)", []),
+        ("import torch\nx.add_(1)", [MethodRule]),
+        ("from torch import add_ as plus\nplus(x)  # add_(", [MethodRule]),
+        ("import torch\ny = x.to(1)", []),
+        ("import torch\nx.to(1)", [StatementRule]),
+        ("import torch\nf'{x.view(1)}'", [MethodRule]),
     ],
 )
 def test_rules_that_can_fire(text: str, rules: list[type[Rule]]) -> None:
