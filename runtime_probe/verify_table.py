@@ -123,8 +123,6 @@ def out_grads(draw: Draw, report: Report) -> None:
     chosen = draw.random.choice(list(made.call.tensors()) or [""]) if with_inputs else ""
     call = made.call.mapped(lambda name, t: t.clone().requires_grad_(name == chosen and t.dtype.is_floating_point))
     rebound = Case(made.operator, made.variant, call, made.functional)
-    bound = {**call.bound, **dict(zip(call.names, call.args, strict=False)), **call.kwargs}
-    rebound.call.bound = bound
     if attempt(call, grad=grad).error:
         return
     if with_inputs:
@@ -155,7 +153,6 @@ def out_memory(draw: Draw, report: Report) -> None:
     source = memory[: operand.numel()].view(operand.shape).copy_(operand)
     outs[0] = memory[shift : shift + result.numel()].view(result.shape)
     call = made.call.mapped(lambda key, t: source if key == name else t.clone())
-    call.bound = {**call.bound, **dict(zip(call.names, call.args, strict=False)), **call.kwargs}
     placed = Case(made.operator, made.variant, call, made.functional)
     verdict = out_contract.overlap_clause(made.variant, placed.arguments, facts_of(outs[0]), facts_of(result))
     outcome = attempt(call, out=_given(outs))

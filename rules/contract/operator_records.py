@@ -136,41 +136,43 @@ class Operator:
 
         None if no signature fits, or if unknown values leave it open which parameter an argument is for.
         """
-        found: list[tuple[Answer, dict[str, object]]] = []
-        for signature in dict.fromkeys(variant.signature for variant in self.variants):
-            bound = signatures.bind(signature, args, kwargs)
-            if bound is not None and (answer := signatures.fits(signature, bound)) is not Answer.NO:
-                found.append((answer, bound))
-        if not found:
-            return None
-        # Torch takes the first signature that fits; an undecided one before it leaves the choice open.
-        if found[0][0] is Answer.YES or all(list(bound) == list(found[0][1]) for _, bound in found):
-            return found[0][1]
+        for zero_dim in (False, True):
+            found: list[tuple[Answer, dict[str, object]]] = []
+            for signature in dict.fromkeys(variant.signature for variant in self.variants):
+                bound = signatures.bind(signature, args, kwargs)
+                if bound is None:
+                    continue
+                answer = signatures.fits(signature, bound, zero_dim=zero_dim)
+                if answer is not Answer.NO:
+                    found.append((answer, bound))
+            if found:
+                # Torch takes the first signature that fits; an undecided one before it leaves the choice open.
+                sure = found[0][0] is Answer.YES or all(list(bound) == list(found[0][1]) for _, bound in found)
+                return found[0][1] if sure else None
         return None
 
     def variant(self, arguments: Mapping[str, object]) -> Variant | None:
         """The behaviour for arguments by name; None if undecidable or never measured."""
         given = {name: value for name, value in arguments.items() if name != "out"}
-        possible: list[Variant] = []
-        for variant in self.variants:
-            answer = self._applies(variant, given)
-            if answer is Answer.YES and not possible:
-                return variant
-            if answer is not Answer.NO:
-                possible.append(variant)
+        for zero_dim in (False, True):
+            possible: list[Variant] = []
+            for variant in self.variants:
+                answer = self._applies(variant, given, zero_dim)
+                if answer is not Answer.NO:
+                    possible.append(variant)
                 if answer is Answer.YES:
                     break
-        if len(possible) == 1:
-            return possible[0]
+            if possible:
+                return possible[0] if len(possible) == 1 else None
         return None
 
-    def _applies(self, variant: Variant, arguments: Mapping[str, object]) -> Answer:
-        answer = signatures.fits(variant.signature, arguments)
+    def _applies(self, variant: Variant, arguments: Mapping[str, object], zero_dim: bool) -> Answer:
+        answer = signatures.fits(variant.signature, arguments, zero_dim=zero_dim)
         if answer is Answer.NO:
             # Optional selectors may be passed as None, which is the same as leaving them out.
             present = {name: value for name, value in arguments.items() if value is not None}
             if len(present) < len(arguments):
-                answer = signatures.fits(variant.signature, present)
+                answer = signatures.fits(variant.signature, present, zero_dim=zero_dim)
         for name, values in variant.when.items():
             value = arguments.get(name, self.defaults.get(name))
             if signatures.kinds_of(value) is None:

@@ -35,13 +35,16 @@ class Parameter:
         """A tensor may be given."""
         return "T" in self.kinds
 
-    def accepts(self, value: object) -> Answer:
-        """Whether torch would take `value` here; UNKNOWN for a value that is not known."""
+    def accepts(self, value: object, *, zero_dim: bool = False) -> Answer:
+        """Whether torch would take `value` here; UNKNOWN for a value that is not known.
+
+        With `zero_dim`, a 0-dim tensor passes for a number, which torch allows where no signature takes a tensor.
+        """
         kinds = kinds_of(value)
         if kinds is None:
             return Answer.UNKNOWN
-        if kinds == "T" and not self.is_tensor and "n" in self.kinds:
-            return Answer.of(_rank_is_zero(value))  # A 0-dim tensor passes for a number.
+        if zero_dim and kinds == "T" and not self.is_tensor and "n" in self.kinds:
+            return Answer.of(_rank_is_zero(value))
         return Answer.of(any(kind in self.kinds for kind in kinds) or "o" in self.kinds)
 
     def text(self) -> str:
@@ -151,7 +154,7 @@ def _is_spread(parameter: Parameter, values: Sequence[object]) -> bool:
     return all((kinds := kinds_of(value)) is None or wanted in kinds for value in values)
 
 
-def fits(signature: Signature, bound: Mapping[str, object]) -> Answer:
+def fits(signature: Signature, bound: Mapping[str, object], *, zero_dim: bool = False) -> Answer:
     """Whether bound arguments fit by name and by type; UNKNOWN if some value is not known."""
     parameters = {parameter.name: parameter for parameter in signature}
     if any(parameter.required and parameter.name not in bound for parameter in signature):
@@ -160,5 +163,5 @@ def fits(signature: Signature, bound: Mapping[str, object]) -> Answer:
     for name, value in bound.items():
         if name not in parameters:
             return Answer.NO
-        answer = answer & parameters[name].accepts(value)
+        answer = answer & parameters[name].accepts(value, zero_dim=zero_dim)
     return answer
