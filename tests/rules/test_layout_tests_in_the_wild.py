@@ -116,6 +116,23 @@ def test_gray_numpy_nhwc():
     x = torch.rand(2, 3, 4, 4).to(memory_format=torch.channels_last)
     y = x * 2
     assert np.array_equal(y.numpy(), x.numpy() * 2)  # 204
+
+
+FORMATS = [torch.contiguous_format, torch.channels_last]
+
+
+@pytest.mark.parametrize("memory_format", FORMATS)
+def test_crop_keeps_memory_format(memory_format):
+    x = torch.rand(2, 3, 8, 8).contiguous(memory_format=memory_format)
+    assert torch.equal(x.clone(), x)  # 204
+
+
+class TestScale:
+    formats = {"nhwc": torch.channels_last}
+
+    def test_nhwc(self):
+        x = torch.rand(2, 3, 8, 8).contiguous(memory_format=self.formats["nhwc"])
+        assert torch.equal(x * 2, x + x)  # 204
 """
 
 LEFT_ALONE = """\
@@ -259,7 +276,7 @@ def findings(code: str) -> list[tuple[int, str]]:
 
 def test_reported() -> None:
     expected = [(number, f"TLC{match[1]}") for number, line in enumerate(REPORTED.splitlines(), 1) if (match := re.search(r"# (2\d\d)$", line))]
-    assert len(expected) == 11
+    assert len(expected) == 13
     assert findings(REPORTED) == expected
 
 
