@@ -11,6 +11,8 @@ import ast
 import functools
 from collections.abc import Iterator
 
+# Stands for `x += y` among a function's names.
+IN_PLACE = "augmented assignment"
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BINDINGS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.withitem)
 
@@ -26,19 +28,20 @@ class Nodes:
         self.classes: list[ast.ClassDef] = []
         self.returned: list[tuple[str, ast.expr, str]] = []
         self.compared: list[tuple[ast.Compare, str]] = []
-        self.names: set[str] = set()
+        self._names: dict[str, set[str]] = {"": set()}
+        self._units: dict[int, str] = {}
         waiting: list[tuple[ast.AST, str, str]] = [(tree, "", "")]
         count = 0
         while waiting:
             node, unit, function = waiting.pop()
             kind = type(node)
             if kind is ast.Name:
-                self.names.add(node.id)  # type: ignore[attr-defined]
+                self._names[unit].add(node.id)  # type: ignore[attr-defined]
                 continue
             if kind is ast.Constant:
                 continue
             if kind is ast.Attribute:
-                self.names.add(node.attr)  # type: ignore[attr-defined]
+                self._names[unit].add(node.attr)  # type: ignore[attr-defined]
             elif kind is ast.Call:
                 self.calls.append((node, unit))  # type: ignore[arg-type]
             elif kind is ast.Expr:
@@ -48,6 +51,9 @@ class Nodes:
                 if not unit:
                     count += 1
                     unit = f"{node.name}#{count}"
+                    self._names[unit] = set()
+                    self._units[id(node)] = unit
+                self._names[unit].update(_parameter_names(node.args))
                 self.functions.append((node, unit))
             elif kind is ast.ClassDef:
                 self.classes.append(node)  # type: ignore[arg-type]
@@ -57,8 +63,27 @@ class Nodes:
                 self.returned.append((function, node.value, unit))  # type: ignore[attr-defined]
             elif kind is ast.Compare:
                 self.compared.append((node, unit))  # type: ignore[arg-type]
+            if kind is ast.AugAssign:
+                self._names[unit].add(IN_PLACE)
+            elif kind is ast.keyword and node.arg is not None:  # type: ignore[attr-defined]
+                self._names[unit].add(node.arg)  # type: ignore[attr-defined]
             for child in ast.iter_child_nodes(node):
                 waiting.append((child, unit, function))
+        self.names = frozenset().union(*self._names.values())
+
+    def names_in(self, function: ast.AST | None) -> set[str]:
+        """Identifiers in an outermost function, or (None) outside of all."""
+        return self._names["" if function is None else self._units.get(id(function), "")]
+
+    @staticmethod
+    def names_below(node: ast.AST) -> frozenset[str]:
+        """Identifiers in any part of the tree."""
+        return frozenset(name_of(each) for each in ast.walk(node) if isinstance(each, (ast.Name, ast.Attribute)))
+
+
+def _parameter_names(arguments: ast.arguments) -> Iterator[str]:
+    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        yield each.arg
 
 
 @functools.lru_cache(maxsize=1)

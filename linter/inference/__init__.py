@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -27,20 +27,28 @@ class Analysis:
     exhausted: str | None = None
 
 
-def analyse(module: cst.Module, rules: Sequence[type[Rule]], *, budget: int = BUDGET) -> Analysis:
-    """Read a module and let the rules judge what happens in it. `budget` bounds the work, in steps."""
+def analyse(
+    module: cst.Module, rules: Sequence[type[Rule]], *, wanted: Container[int] | None = None, body: bool = True, budget: int = BUDGET
+) -> Analysis:
+    """Read a module and let the rules judge what happens in it.
+
+    Args:
+        module: the file.
+        rules: those that passed the screen.
+        wanted: numbers of the functions to read on their own (see `relevance`); None for all.
+        body: run the module's own statements too.
+        budget: how much work to do at the most, in steps.
+    """
     from stridelint.linter.inference import roots, tests
     from stridelint.linter.inference.path import BudgetExhausted
     from stridelint.linter.inference.program import Program
-    from stridelint.linter.inference.relevance import Relevance
 
     program = Program(module, rules, budget)
-    relevance = Relevance(module, [word for rule in rules for word in rule.words or ("",)])
     try:
-        if relevance.body:
+        if body:
             roots.read_module(program)
-        for node, owner in roots.functions_of(program):
-            if not relevance.reads(node):
+        for number, (node, owner) in enumerate(roots.functions_of(program)):
+            if wanted is not None and number not in wanted:
                 continue
             if tests.is_test(node, owner):
                 tests.read_test(program, node, owner)

@@ -127,6 +127,8 @@ class TensorValue(Value):
         """Something happened that only tensors allow: events that waited for it are released."""
         if not self.proven:
             self.proven = True
+            if self.base is not None:
+                self.base.prove()
             waiting, self.pending = self.pending, []
             for release in waiting:
                 release()

@@ -44,6 +44,8 @@ PROVING = frozenset(
     """dim unsqueeze permute softmax log_softmax sigmoid matmul bmm mm stride data_ptr numel requires_grad_ detach_ masked_fill masked_fill_
     index_select scatter scatter_ gather unfold narrow repeat_interleave view_as expand_as chunk argmax argmin clamp clamp_ backward""".split()
 )
+# Methods that own classes have too, to apply them to the tensors they hold.
+CONTAINER_METHODS = frozenset("to contiguous clone cpu cuda detach half float double bfloat16 type share_memory_ pin_memory is_contiguous".split())
 
 
 def call_external(path: Path, node: cst.Call, dotted: str, args: Arguments) -> Value:
@@ -135,6 +137,8 @@ def _unknown_method(path: Path, node: cst.Call, receiver: Unknown, name: str, ar
 
 def tensor_method(path: Path, node: cst.CSTNode, name: str, receiver: TensorValue, args: Arguments) -> Value:
     """`tensor.name(...)`."""
+    if not receiver.proven and name not in CONTAINER_METHODS and any("channels_last" in step for step, _ in receiver.story):
+        receiver.prove()  # converted to a memory format, and now used as only a tensor is
     model = methods.get(name)
     if model is not None:
         return model(Call(path, node, name, args, receiver, Form.METHOD))

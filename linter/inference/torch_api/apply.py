@@ -69,6 +69,8 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         return Unknown(name)
     path.step(3)
     inputs = args.positional
+    if form is Form.OPERATOR:
+        _prove_together(inputs)
     positional = [prepared(path, value, args.nodes.get(index)) for index, value in enumerate(inputs)]
     keywords = {key: prepared(path, value, args.nodes.get(key)) for key, value in args.keywords.items() if key != "out"}
     bound = None if args.unknown_star else operator.bind(positional, keywords)
@@ -105,6 +107,14 @@ def _inherited(args: Arguments) -> tuple[Step, ...]:
     stories = [value.story for value in (*args.positional, *args.keywords.values()) if isinstance(value, TensorValue)]
     telling = [story for story in stories if any("channels_last" in what or "permuted" in what for what, _ in story)]
     return (telling or stories or [()])[0]
+
+
+def _prove_together(operands: list[Value]) -> None:
+    """What stands in one expression with a tensor, and has been used like one, is one."""
+    tensors = [value for value in operands if isinstance(value, TensorValue)]
+    if any(tensor.proven for tensor in tensors):
+        for tensor in tensors:
+            tensor.prove()
 
 
 def prepared(path: Path, value: Value, node: cst.CSTNode | None) -> object:

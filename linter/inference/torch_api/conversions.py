@@ -110,6 +110,9 @@ def to(call: Call) -> Value:
     result, alias = questions.converted(known, dtype=wanted.dtype, memory_format=memory_format)
     if wanted.memory_format == "unknown":
         result, alias = result.but(strides=None), Answer.UNKNOWN
+    if memory_format in ("channels_last", "channels_last_3d") and result.strides is None and result.shape is not None:
+        # Only a channel slice of a channels_last tensor is returned as it is, with gaps; nobody converts one of those.
+        result = result.but(strides=questions.like(result, memory_format, None).strides)
     device = facts.device
     if wanted.device_given or wanted.unclear:
         device = wanted.device
@@ -141,6 +144,7 @@ def _converted(call: Call, facts: TensorFacts, alias: Answer, step: str) -> Tens
     storage = path.new_storage() if alias is Answer.NO else None
     story = (*tensor.story[-3:], (step, call.node)) if step else tensor.story
     value = TensorValue(facts.but(storage=storage, storage_offset=0 if alias is Answer.NO else None, requires_grad=grad, is_leaf=None), story, tensor.proven)
+    value.base = tensor
     return value
 
 

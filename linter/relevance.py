@@ -1,0 +1,174 @@
+"""Which parts of a file are worth reading, decided on the stdlib tree before LibCST parses anything.
+
+A function is read on its own if it holds a word of some rule, or makes tensors and leads to one that does. What those
+need (the functions they call, their classes) is kept; the bodies of all other functions are blanked out, line by line, so
+that LibCST does not parse them and every position stays what it was.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from stridelint.rules.screening import FUNCTIONS, IN_PLACE, Nodes
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+# Names whose use gives a tensor some fact: a caller without any of them tells a function nothing about its arguments.
+_SOURCES = frozenset(
+    """zeros ones empty full rand randn randint arange linspace eye tensor as_tensor from_numpy one_hot hann_window randperm Tensor
+    FloatTensor LongTensor HalfTensor channels_last channels_last_3d Parameter half double long byte bfloat16 requires_grad_ permute
+    transpose expand new_zeros new_empty new_ones new_full empty_like zeros_like register_buffer DataLoader default_rng""".split()
+)
+UNKNOWN_RESULT = "return __unknown__"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to read of a module.
+
+    text: the source with the bodies of functions that do not matter blanked out.
+    roots: functions to read on their own, numbered as they stand in the file (see `units`).
+    body: whether the module's own statements are worth running.
+    """
+
+    text: str
+    roots: frozenset[int]
+    body: bool
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A function of the module, or a method of one of its classes."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef
+    owner: ast.ClassDef | None
+    names: frozenset[str]
+
+
+def plan(text: str, tree: ast.Module, nodes: Nodes, words: Iterable[str]) -> Plan:
+    """What to read, for the words of the rules that passed the screen."""
+    wanted = {frozenset(_IDENTIFIER.findall(word) or ({IN_PLACE} if word else ())) for word in words}
+    units = [_Unit(node, owner, frozenset(nodes.names_in(node))) for node, owner in functions_of(tree.body)]
+    globals_ = {name: nodes.names_below(value) for name, value in _globals(tree.body)}
+    body = frozenset(nodes.names_in(None))
+    spoken = [any(word <= unit.names for word in wanted) for unit in units]
+    telling = {name for name, parts in globals_.items() if any(word <= parts for word in wanted)}
+    reaching = _reaching(units, spoken, globals_, telling)
+    roots = {
+        index
+        for index, unit in enumerate(units)
+        if spoken[index] or (reaching[index] and (unit.node.name.startswith("test") or not _SOURCES.isdisjoint(unit.names)))
+    }
+    runs = any(word <= body for word in wanted) or not _hot_names(units, reaching).isdisjoint(body)
+    kept = _needed(units, roots, body if runs else frozenset(), globals_)
+    return Plan(_blanked(text, [unit.node for index, unit in enumerate(units) if index not in kept]), frozenset(roots), runs)
+
+
+def functions_of(body: Iterable[ast.stmt]) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, ast.ClassDef | None]]:
+    """Top-level functions and methods, in order; also those inside top-level if / try / with / for."""
+    for statement in body:
+        if isinstance(statement, FUNCTIONS):
+            yield statement, None
+        elif isinstance(statement, ast.ClassDef):
+            for member in statement.body:
+                if isinstance(member, FUNCTIONS):
+                    yield member, statement
+        else:
+            for block in _blocks(statement):
+                yield from functions_of(block)
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(statement, name, None)
+        if isinstance(block, list):
+            yield block
+    for handler in getattr(statement, "handlers", ()):
+        yield handler.body
+
+
+def _globals(body: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    for statement in body:
+        if isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                for each in ast.walk(target):
+                    if isinstance(each, ast.Name):
+                        yield each.id, statement.value
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None and isinstance(statement.target, ast.Name):
+            yield statement.target.id, statement.value
+        elif not isinstance(statement, FUNCTIONS):
+            for block in _blocks(statement):
+                yield from _globals(block)
+
+
+def _called(unit: _Unit) -> set[str]:
+    """By which names a function is reached: its own, for a method its class's too."""
+    return {unit.node.name} if unit.owner is None else {unit.owner.name, unit.node.name} - _COMMON
+
+
+# Method names that say nothing about which class is meant.
+_COMMON = frozenset("forward __init__ __call__ __getitem__ __iter__ __len__ __enter__ __exit__ __post_init__ setUp to get update step".split())
+
+
+def _hot_names(units: list[_Unit], hot: list[bool]) -> set[str]:
+    return {name for unit, is_hot in zip(units, hot) if is_hot for name in _called(unit)}
+
+
+def _reaching(units: list[_Unit], spoken: list[bool], globals_: dict[str, frozenset[str]], telling: set[str]) -> list[bool]:
+    """Functions from which one with a word, or a constant with one (`telling`), can be reached by name."""
+    reaching = list(spoken)
+    while True:
+        names = _hot_names(units, reaching) | telling
+        names |= {name for name, parts in globals_.items() if not names.isdisjoint(parts)}
+        classes = {unit.owner.name for unit in units if unit.owner is not None and not names.isdisjoint(_base_names(unit.owner))}
+        found = [known or not (names | classes).isdisjoint(unit.names) for known, unit in zip(reaching, units)]
+        if found == reaching:
+            return reaching
+        reaching = found
+
+
+def _base_names(cls: ast.ClassDef) -> set[str]:
+    return {each.id if isinstance(each, ast.Name) else each.attr for each in cls.bases if isinstance(each, (ast.Name, ast.Attribute))}
+
+
+def _needed(units: list[_Unit], roots: set[int], body: frozenset[str], globals_: dict[str, frozenset[str]]) -> set[int]:
+    """Roots and all that they may call: functions and classes they name, with what those name in turn."""
+    kept = set(roots)
+    names = set(body)
+    while True:
+        classes = {unit.owner.name for index, unit in enumerate(units) if index in kept and unit.owner is not None}
+        for index in kept:
+            names |= units[index].names
+        for name in list(names):
+            names |= globals_.get(name, frozenset())
+        for unit in units:
+            if unit.owner is not None and (unit.owner.name in names or unit.owner.name in classes):
+                classes.add(unit.owner.name)
+                names |= _base_names(unit.owner)
+        found = {
+            index
+            for index, unit in enumerate(units)
+            if index in kept or (unit.owner is None and unit.node.name in names) or (unit.owner is not None and unit.owner.name in classes)
+        }
+        if found == kept:
+            return kept
+        kept = found
+
+
+def _blanked(text: str, functions: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> str:
+    """The text with the bodies of some functions replaced by one that returns something unknown."""
+    if not functions:
+        return text
+    lines = text.splitlines(keepends=True)
+    for node in functions:
+        first, last = node.body[0].lineno, node.end_lineno
+        prefix = lines[first - 1].encode()[: node.body[0].col_offset]
+        if last is None or prefix.strip() or last - first < 2:
+            continue
+        ending = lines[first - 1][len(lines[first - 1].rstrip("\r\n")) :] or "\n"
+        lines[first - 1] = prefix.decode() + UNKNOWN_RESULT + ending
+        for index in range(first, last):
+            lines[index] = lines[index][len(lines[index].rstrip("\r\n")) :]
+    return "".join(lines)
