@@ -149,7 +149,7 @@ signal.mul_(1j)
                     5,
                     1,
                     "'cells[:, 0].clamp_(0, limit[0])' raises because its result is float32 and 'cells[:, 0]' is int64 (result "
-                    "type Float can't be cast to the desired output type Long); compute a new tensor, or convert "
+                    "type Float can't be cast to the desired output type); compute a new tensor, or convert "
                     "'cells[:, 0]' first",
                 ),
                 (
@@ -182,7 +182,7 @@ signal.mul_(1j)
         name = quoted(target)
         message = (
             f"'{event.text}' raises because its result is {_common(results)} and {name} is {target.facts.dtype or kind}"
-            f"{_gist(results, target.facts.dtype)}; compute a new tensor, or convert {name} first"
+            f"{_gist(event.op, results, target.facts.dtype)}; compute a new tensor, or convert {name} first"
         )
         yield found(self, event, message, about=(target,))
 
@@ -217,7 +217,9 @@ def _common(dtypes: frozenset[str]) -> str:
     )
 
 
-def _gist(results: frozenset[str], dtype: str | None) -> str:
-    if len(results) > 1 or dtype is None:
-        return " (result type can't be cast to the desired output type)"
-    return f" (result type {SCALAR_TYPES[next(iter(results))]} can't be cast to the desired output type {SCALAR_TYPES[dtype]})"
+def _gist(op: str, results: frozenset[str], dtype: str | None) -> str:
+    """What torch says, as far as that is known; `clamp_` names the dtype in C++."""
+    result = f" {SCALAR_TYPES[next(iter(results))]}" if len(results) == 1 else ""
+    target = f" {SCALAR_TYPES[dtype]}" if result and dtype is not None and not op.startswith("cl") else ""
+    text = f"result type{result} can't be cast to the desired output type{target}"
+    return f" ({text})" if result else f" ({text[12:]})"

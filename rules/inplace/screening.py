@@ -136,6 +136,12 @@ class _Flow:
             self._values += [
                 (each.arg, value) for each in parameters for value in (each.annotation, *node.decorator_list) if value
             ]
+            positional = (*node.args.posonlyargs, *node.args.args)
+            defaults: list[tuple[ast.arg, ast.expr | None]] = [
+                *zip(reversed(positional), reversed(node.args.defaults), strict=False),
+                *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
+            ]
+            self._values += [(each.arg, value) for each, value in defaults if value is not None]
         elif isinstance(node, ast.ClassDef):
             inits = [each.args for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
             fields = [ast.arg(_name(each.target)) for each in node.body if isinstance(each, ast.AnnAssign)]

@@ -14,6 +14,9 @@ from stridelint.rules.findings import found, quoted, tuple_text
 from stridelint.rules.out.clauses import OutCall, OutRule, gist
 from stridelint.rules.rule import Finding, Invalid, Severity
 
+# They warn too, in other words: "The number of elements in the out tensor ... does not match the computed number".
+OWN_WARNING = frozenset({"arange", "range", "fft.fftfreq", "fft.rfftfreq"})
+
 
 class OutResized(OutRule):
     """
@@ -116,8 +119,7 @@ torch.arange(24, out=total)
                 (
                     5,
                     1,
-                    "arange() resizes 'total' from (3, 4) to (24,) without a warning; pass an out of the result's shape, or "
-                    "an empty one",
+                    "arange() resizes 'total' from (3, 4) to (24,); pass an out of the result's shape, or an empty one",
                 ),
             ),
         ),
@@ -139,6 +141,8 @@ torch.arange(24, out=total)
                 does = f"fills {name} in its shape {old} although the result has shape {new}"
             else:
                 how = ", which is deprecated" if verdict.effect == "warns" else " without a warning"
+                if call.event.op in OWN_WARNING:
+                    how = ""
                 does = f"resizes {name} from {old} to {new}{how}"
                 if _reaches_beyond(out, required):
                     severity = Severity.ERROR

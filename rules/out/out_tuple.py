@@ -55,6 +55,9 @@ torch.linalg.slogdet(torch.rand(3, 3), out=(torch.empty(()), torch.empty(())))
 import torch
 
 class Meter:
+    def __init__(self):
+        self.total = torch.ones(3, 4)
+
     def sum(self, dim, out):
         return torch.sum(self.total, dim, out=out)
 
@@ -94,15 +97,14 @@ torch.linalg.svd(torch.rand(5, 3), full_matrices=False, out=(torch.empty(5, 3), 
             """\
 import torch
 
-work = torch.empty(3, 3)
-q, r = torch.linalg.qr(torch.rand(3, 3), out=(work, work))
+both = torch.empty(())
+sign, size = torch.linalg.slogdet(torch.rand(3, 3), out=(both, both))
 """,
             (
                 (
                     4,
-                    8,
-                    "linalg.qr() writes both results into 'work': the last one wins without an error, or it raises; pass two "
-                    "tensors",
+                    14,
+                    "linalg.slogdet() writes both results into 'both' and the last one wins, without an error; pass two tensors",
                 ),
             ),
         ),
