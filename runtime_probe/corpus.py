@@ -81,11 +81,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Write the corpus to the file named by the only argument."""
     (path,) = sys.argv[1:] if argv is None else argv
     torch = load_torch()
-    rows = {row(torch, tensor) for tensor in tensors(torch)}
+    rows = sorted({row(torch, tensor) for tensor in tensors(torch)}, key=_by_rank)
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows(sorted(rows, key=_by_rank))
+        writer.writerows(rows)
     return 0
 
 

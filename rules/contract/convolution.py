@@ -60,7 +60,8 @@ def conv_strides(
 
     The result is channels-last iff input or weight suggests it. A 1d convolution is computed as a 2d one of height 1 on a
     row-major input, so that only its weight can make the result channels-last. None where a kernel that depends on the
-    machine decides (conv3d of channels-last float32, groups of other dtypes, an empty input, a weight with gaps in 1d).
+    machine decides: conv3d of channels-last float32, groups of other dtypes, images of one pixel in groups or with one
+    channel, an empty input, a weight with gaps.
 
     Args:
         operand: (shape, strides) of the input, with a batch axis or without.
@@ -72,20 +73,21 @@ def conv_strides(
     if not batched:
         operand = _inserted(operand, 0)
         result_shape = (1, *result_shape)
-    if 0 in operand[0]:
+    if 0 in operand[0] or not is_non_overlapping_and_dense(*weight):
         return None
     if space == 1:
-        if not is_non_overlapping_and_dense(*weight):
-            return None
         if not is_contiguous(*operand):
             operand = operand[0], contiguous_strides(operand[0])
         operand, weight = _inserted(operand, 2), _inserted(weight, 2)
         result_shape = (*result_shape[:2], 1, result_shape[2])
     formats = {suggest_memory_format(*operand), suggest_memory_format(*weight)}
     kept = CHANNELS_LAST_3D if space == 3 else CHANNELS_LAST
+    one_pixel = {1} in (set(operand[0][2:]), set(result_shape[2:]))
+    if (groups > 1 and (dtype != "float32" or one_pixel)) or (operand[0][1] == 1 and one_pixel):
+        return None
     if kept not in formats or (space == 3 and dtype == "float64"):
         strides = contiguous_strides(result_shape)
-    elif space == 3 or (groups > 1 and dtype != "float32"):
+    elif space == 3:
         return None
     else:
         strides = made_in_format(result_shape, kept)
