@@ -77,7 +77,7 @@ def check_text(
     from stridelint.rules.screening import nodes_of
 
     try:
-        plan = relevance.plan(text, tree, nodes_of(tree), [word for rule in rules for word in rule.words or ("",)])
+        plan = relevance.plan(text, tree, nodes_of(tree), rules)
         return run_deep(lambda: _analysed(path, text, plan, rules, selection, analyse))
     except RecursionError:
         return skipped(path, "is nested too deeply to analyse")
@@ -97,7 +97,7 @@ def _analysed(
     if analyse is None:
         from stridelint.linter import inference
 
-        analyse = functools.partial(inference.analyse, wanted=plan.roots, body=plan.body)
+        analyse = functools.partial(inference.analyse, wanted=plan.roots, body=plan.body, telling=plan.telling)
     try:
         module = libcst.parse_module(plan.text)
     except libcst.ParserSyntaxError as error:

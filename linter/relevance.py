@@ -12,14 +12,15 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from stridelint.rules.rule import Rule
 from stridelint.rules.screening import FUNCTIONS, IN_PLACE, Nodes
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 # Names whose use gives a tensor some fact: a caller without any of them tells a function nothing about its arguments.
 _SOURCES = frozenset(
     """zeros ones empty full rand randn randint arange linspace eye tensor as_tensor from_numpy one_hot hann_window randperm Tensor
-    FloatTensor LongTensor HalfTensor channels_last channels_last_3d Parameter half double long byte bfloat16 requires_grad_ permute
-    transpose expand new_zeros new_empty new_ones new_full empty_like zeros_like register_buffer DataLoader default_rng""".split()
+    FloatTensor LongTensor HalfTensor channels_last channels_last_3d memory_format half double long byte bfloat16 requires_grad_
+    DataLoader default_rng contiguous""".split()
 )
 UNKNOWN_RESULT = "return __unknown__"
 
@@ -31,11 +32,13 @@ class Plan:
     text: the source with the bodies of functions that do not matter blanked out.
     roots: functions to read on their own, numbered as they stand in the file (see `units`).
     body: whether the module's own statements are worth running.
+    telling: names that matter: of the rules' words, of what gives tensors facts, of functions that lead to either.
     """
 
     text: str
     roots: frozenset[int]
     body: bool
+    telling: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,15 @@ class _Unit:
     names: frozenset[str]
 
 
-def plan(text: str, tree: ast.Module, nodes: Nodes, words: Iterable[str]) -> Plan:
-    """What to read, for the words of the rules that passed the screen."""
-    wanted = {frozenset(_IDENTIFIER.findall(word) or ({IN_PLACE} if word else ())) for word in words}
+def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]]) -> Plan:
+    """What to read, for the rules that passed the screen."""
+    places = [(_identifiers(rule.words), rule.places(nodes)) for rule in rules]
+    wanted = {word for words, found in places if found is None for word in words}
+    exact = frozenset().union(*(found for _, found in places if found is not None))
     units = [_Unit(node, owner, frozenset(nodes.names_in(node))) for node, owner in functions_of(tree.body)]
     globals_ = {name: nodes.names_below(value) for name, value in _globals(tree.body)}
     body = frozenset(nodes.names_in(None))
-    spoken = [any(word <= unit.names for word in wanted) for unit in units]
+    spoken = [nodes.unit_of(unit.node) in exact or any(word <= unit.names for word in wanted) for unit in units]
     telling = {name for name, parts in globals_.items() if any(word <= parts for word in wanted)}
     reaching = _reaching(units, spoken, globals_, telling)
     roots = {
@@ -61,9 +66,15 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, words: Iterable[str]) -> Pla
         for index, unit in enumerate(units)
         if spoken[index] or (reaching[index] and (unit.node.name.startswith("test") or not _SOURCES.isdisjoint(unit.names)))
     }
-    runs = any(word <= body for word in wanted) or not _hot_names(units, reaching).isdisjoint(body)
+    telling = frozenset().union(*(word for words, _ in places for word in words), _SOURCES, _hot_names(units, reaching))
+    runs = "" in exact or any(word <= body for word in wanted) or not _hot_names(units, reaching).isdisjoint(body)
     kept = _needed(units, roots, body if runs else frozenset(), globals_)
-    return Plan(_blanked(text, [unit.node for index, unit in enumerate(units) if index not in kept]), frozenset(roots), runs)
+    return Plan(_blanked(text, [unit.node for index, unit in enumerate(units) if index not in kept]), frozenset(roots), runs, telling)
+
+
+def _identifiers(words: Iterable[str]) -> set[frozenset[str]]:
+    """The identifiers of each word; what says nothing by itself, like `+=`, is found by its kind."""
+    return {frozenset(_IDENTIFIER.findall(word) or ({IN_PLACE} if word else ())) for word in words or ("",)}
 
 
 def functions_of(body: Iterable[ast.stmt]) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, ast.ClassDef | None]]:
@@ -157,13 +168,19 @@ def _needed(units: list[_Unit], roots: set[int], body: frozenset[str], globals_:
         kept = found
 
 
+def _first_line(statement: ast.stmt) -> int:
+    """The line a statement begins on, decorators included."""
+    decorators = statement.decorator_list if isinstance(statement, (*FUNCTIONS, ast.ClassDef)) else []
+    return min([statement.lineno, *(each.lineno for each in decorators)])
+
+
 def _blanked(text: str, functions: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> str:
     """The text with the bodies of some functions replaced by one that returns something unknown."""
     if not functions:
         return text
     lines = text.splitlines(keepends=True)
     for node in functions:
-        first, last = node.body[0].lineno, node.end_lineno
+        first, last = _first_line(node.body[0]), node.end_lineno
         prefix = lines[first - 1].encode()[: node.body[0].col_offset]
         if last is None or prefix.strip() or last - first < 2:
             continue

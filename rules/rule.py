@@ -14,6 +14,8 @@ from stridelint.rules.events import Note, Site, TensorEvent, TestEvent
 if TYPE_CHECKING:
     import ast
 
+    from stridelint.rules.screening import Nodes
+
 
 class Severity(enum.Enum):
     """error: torch raises or computes wrong numbers; warning: silently another layout or a vacuous test; note: advice."""
@@ -82,7 +84,15 @@ class Rule:
     @classmethod
     def screen(cls, tree: ast.Module) -> bool:
         """Whether the rule can fire in a module at all, by its stdlib tree; asked only when `words` occur in its code."""
-        return True
+        from stridelint.rules.screening import nodes_of
+
+        places = cls.places(nodes_of(tree))
+        return places is None or bool(places)
+
+    @classmethod
+    def places(cls, nodes: Nodes) -> frozenset[str] | None:
+        """The units (see `Nodes`) in which the rule can fire; None: wherever one of its words occurs."""
+        return None
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """Judge one call of an operator."""

@@ -27,6 +27,7 @@ class Nodes:
         self.functions: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, str]] = []
         self.classes: list[ast.ClassDef] = []
         self.returned: list[tuple[str, ast.expr, str]] = []
+        self.operations: list[tuple[ast.BinOp, str]] = []
         self.compared: list[tuple[ast.Compare, str]] = []
         self._names: dict[str, set[str]] = {"": set()}
         self._units: dict[int, str] = {}
@@ -61,19 +62,27 @@ class Nodes:
                 self.bindings.append((node, unit))
             elif kind in (ast.Return, ast.Yield) and node.value is not None:  # type: ignore[attr-defined]
                 self.returned.append((function, node.value, unit))  # type: ignore[attr-defined]
+            elif kind is ast.BinOp:
+                self.operations.append((node, unit))  # type: ignore[arg-type]
             elif kind is ast.Compare:
                 self.compared.append((node, unit))  # type: ignore[arg-type]
             if kind is ast.AugAssign:
                 self._names[unit].add(IN_PLACE)
             elif kind is ast.keyword and node.arg is not None:  # type: ignore[attr-defined]
                 self._names[unit].add(node.arg)  # type: ignore[attr-defined]
+            elif kind is ast.alias:
+                self._names[unit].add(node.name.rpartition(".")[2])  # type: ignore[attr-defined]
             for child in ast.iter_child_nodes(node):
                 waiting.append((child, unit, function))
         self.names = frozenset().union(*self._names.values())
 
+    def unit_of(self, function: ast.AST | None) -> str:
+        """The key of an outermost function; of the module's own code for None."""
+        return "" if function is None else self._units.get(id(function), "")
+
     def names_in(self, function: ast.AST | None) -> set[str]:
         """Identifiers in an outermost function, or (None) outside of all."""
-        return self._names["" if function is None else self._units.get(id(function), "")]
+        return self._names[self.unit_of(function)]
 
     @staticmethod
     def names_below(node: ast.AST) -> frozenset[str]:

@@ -28,7 +28,7 @@ class Analysis:
 
 
 def analyse(
-    module: cst.Module, rules: Sequence[type[Rule]], *, wanted: Container[int] | None = None, body: bool = True, budget: int = BUDGET
+    module: cst.Module, rules: Sequence[type[Rule]], *, wanted: Container[int] | None = None, body: bool = True, telling: frozenset[str] | None = None, budget: int = BUDGET
 ) -> Analysis:
     """Read a module and let the rules judge what happens in it.
 
@@ -37,13 +37,14 @@ def analyse(
         rules: those that passed the screen.
         wanted: numbers of the functions to read on their own (see `relevance`); None for all.
         body: run the module's own statements too.
+        telling: names that matter to the rules: conditions whose branches hold none are not turned. None: all matter.
         budget: how much work to do at the most, in steps.
     """
     from stridelint.linter.inference import roots, tests
     from stridelint.linter.inference.path import BudgetExhausted
     from stridelint.linter.inference.program import Program
 
-    program = Program(module, rules, budget)
+    program = Program(module, rules, budget, telling)
     try:
         if body:
             roots.read_module(program)

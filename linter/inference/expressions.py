@@ -216,7 +216,11 @@ def _compared(path: Path, scope: Scope, node: cst.Comparison) -> Value:
 
 def _if_expression(path: Path, scope: Scope, node: cst.IfExp) -> Value:
     with testing.narrowed(path, nested=True):
+        outer, path.deciding = path.deciding, node
+    try:
         chosen = node.body if path.truth(evaluate(path, scope, node.test)) else node.orelse
+    finally:
+        path.deciding = outer
     return evaluate(path, scope, chosen)
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MAX_DECISIONS = 48
 MAX_CALL_DEPTH = 12
+# Decisions deeper in calls are not turned: the functions there are read on their own.
+MAX_TURNED_DEPTH = 2
 
 
 class BudgetExhausted(Exception):
@@ -75,14 +77,16 @@ class Path:
     """The state of one execution.
 
     prefix: decisions to take, in order; beyond it every condition gets its default.
-    taken: the decisions taken, and how deep in calls each was (`depths`).
+    taken: the decisions taken; `turnable` tells which are worth turning on another path.
+    deciding: the statement or expression whose test is being evaluated.
     """
 
     def __init__(self, program: Program, prefix: tuple[bool, ...] = (), grad_mode: bool | None = True) -> None:
         self.program = program
         self.prefix = prefix
         self.taken: list[bool] = []
-        self.depths: list[int] = []
+        self.turnable: list[bool] = []
+        self.deciding: cst.CSTNode | None = None
         self.assumptions: dict[object, bool] = {}
         self.grad_mode = grad_mode
         self.confidence = Confidence.CERTAIN
@@ -120,7 +124,7 @@ class Path:
         outcome = self.prefix[position] if position < len(self.prefix) else default
         if position < MAX_DECISIONS:
             self.taken.append(outcome)
-            self.depths.append(len(self.frames))
+            self.turnable.append(len(self.frames) <= MAX_TURNED_DEPTH and self.program.tells(self.deciding))
         self.assumptions[key] = outcome
         return outcome
 

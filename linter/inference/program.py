@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 import libcst as cst
 
 from stridelint.linter.inference.scopes import ModuleIndex
+from stridelint.linter.inference.syntax import walk
 from stridelint.rules.events import TensorEvent, TestEvent
 from stridelint.rules.rule import Finding, Rule
 
@@ -19,13 +20,15 @@ class Program:
     """What all paths through a file share.
 
     steps: how much work is left for the file; root_steps: for the function being read.
+    telling: names that matter to the rules; None for all.
     """
 
-    def __init__(self, module: cst.Module, rules: Sequence[type[Rule]], budget: int) -> None:
+    def __init__(self, module: cst.Module, rules: Sequence[type[Rule]], budget: int, telling: frozenset[str] | None = None) -> None:
         self.module = module
         self.index = ModuleIndex(module)
         self.steps = budget
         self.root_steps = budget
+        self.telling = telling
         self.rules = [rule() for rule in rules]
         self.findings: dict[tuple[str, int], Finding] = {}
         self._memory: dict[tuple[str, int], object] = {}
@@ -34,6 +37,19 @@ class Program:
         for rule in self.rules:
             for op in rule.ops:
                 self._listeners.setdefault(op, []).append(rule)
+
+    def tells(self, node: cst.CSTNode | None) -> bool:
+        """Whether the branches of a condition differ in anything that matters: a name that tells something, or an exit."""
+        return node is None or self.telling is None or self.once(node, self._tells, node)
+
+    def _tells(self, node: cst.CSTNode) -> bool:
+        assert self.telling is not None
+        for each in walk(node):
+            if isinstance(each, cst.Name) and each.value in self.telling:
+                return True
+            if isinstance(each, (cst.Return, cst.Raise, cst.Break, cst.Continue)):
+                return True
+        return False
 
     def once(self, node: cst.CSTNode, compute: Callable[[Argument], Result], argument: Argument) -> Result:
         """What a function of a node gives, computed once per file."""

@@ -18,8 +18,6 @@ from stridelint.linter.inference.values import Arguments, Class, Constant, Funct
 MAX_PATHS = 12
 ROOT_STEPS = 15_000
 MODULE_STEPS = 60_000
-# Decisions deeper in calls are not turned: the functions there are read on their own.
-MAX_TURNED_DEPTH = 2
 
 
 def explore(program: Program, run: Callable[[Path], None], *, steps: int, grad_mode: bool | None, paths: int = MAX_PATHS) -> None:
@@ -41,7 +39,7 @@ def explore(program: Program, run: Callable[[Path], None], *, steps: int, grad_m
                 raise
             return
         for position in range(len(prefix), len(path.taken)):
-            if path.depths[position] > MAX_TURNED_DEPTH:
+            if not path.turnable[position]:
                 continue
             turned = (*path.taken[:position], not path.taken[position])
             if turned not in seen:

@@ -81,12 +81,21 @@ def _return(path: Path, scope: Scope, node: cst.Return) -> None:
 
 
 def _if(path: Path, scope: Scope, node: cst.If) -> None:
-    if path.truth(evaluate(path, scope, node.test)):
+    if decided(path, scope, node, node.test):
         execute(path, scope, node.body)
     elif isinstance(node.orelse, cst.If):
         execute_small(path, scope, node.orelse)
     elif node.orelse is not None:
         execute(path, scope, node.orelse.body)
+
+
+def decided(path: Path, scope: Scope, node: cst.CSTNode, test: cst.BaseExpression) -> bool:
+    """The truth of a statement's test, decided where it is not known."""
+    outer, path.deciding = path.deciding, node
+    try:
+        return path.truth(evaluate(path, scope, test))
+    finally:
+        path.deciding = outer
 
 
 def havoc(path: Path, scope: Scope, body: cst.CSTNode) -> None:

@@ -25,7 +25,8 @@ class Output:
     of: the parameters (tensors and numbers) whose dtypes are promoted; several "mixed" dtypes among them are refused
         or not described where `uniform` is set.
     out: which dtypes an out tensor may have: "exact" (the result's own), "kind" (any it can be cast to safely), "any".
-    but: exceptions from `out`: promoted input dtype -> the out dtypes accepted for it.
+    but: exceptions from `out`: promoted input dtype (of a factory: result dtype) -> the out
+        dtypes accepted for it.
     error, width_error: what torch says about an out of a lower kind, and about another dtype of a kind that would do;
         "TypeName: text" with the fields {result}, {out} ("long int") and {Result}, {Out} ("Long").
     with_dtype: as `out`, where dtype= is given (and is the result's dtype), with what torch says about another out.

@@ -172,11 +172,12 @@ def _effect(
     if result is None:
         return None
     safe = can_cast(result, out)
+    source = promoted if variant.tensor_parameters else result
     if asked:
         accepted = _by_class(output.with_dtype, result, out) if output.with_dtype else None
-    elif promoted in output.but:
-        accepted = out in output.but[promoted] if out in _MEASURED else None
-    elif output.but and promoted not in _MEASURED:
+    elif source in output.but:
+        accepted = out in output.but[source] if out in _MEASURED else None
+    elif output.but and source not in _MEASURED:
         accepted = None
     else:
         accepted = _by_class(output.out, result, out)

@@ -16,7 +16,7 @@ from stridelint.rules.layout import screening
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
 if TYPE_CHECKING:
-    import ast
+    from stridelint.rules.screening import Nodes
 
 FORMATS = {4: "channels_last", 5: "channels_last_3d"}
 
@@ -104,9 +104,9 @@ scores = onehot * torch.rand(2, 5, 6, 8)
     )
 
     @classmethod
-    def screen(cls, tree: ast.Module) -> bool:
+    def places(cls, nodes: Nodes) -> frozenset[str] | None:
         """Something may be channels_last."""
-        return screening.mixes_formats(tree)
+        return screening.mixes_formats(nodes, cls.ops)
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """Two operands in different formats, and swapping them changes the result's strides."""

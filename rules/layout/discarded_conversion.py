@@ -11,7 +11,7 @@ from stridelint.rules.layout import screening
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
 if TYPE_CHECKING:
-    import ast
+    from stridelint.rules.screening import Nodes
 
 CONVERSIONS = {
     **dict.fromkeys(("to", "type", "type_as", "cuda", "float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool"), "converted"),
@@ -103,9 +103,9 @@ nhwc(x)
     )
 
     @classmethod
-    def screen(cls, tree: ast.Module) -> bool:
+    def places(cls, nodes: Nodes) -> frozenset[str] | None:
         """Some conversion stands as a statement."""
-        return screening.discards(tree, cls.ops)
+        return screening.discards(nodes, cls.ops)
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """A conversion of a tensor stands as a statement."""

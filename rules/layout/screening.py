@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
-import functools
 
-from stridelint.rules.screening import Flow, name_of, nodes_of
+from stridelint.rules.screening import Flow, Nodes, name_of
 
 _CHANGERS = frozenset(
     """T mT H mH transpose permute t swapaxes swapdims movedim moveaxis expand expand_as broadcast_to unfold narrow select diagonal chunk
     split tensor_split split_with_sizes unbind as_strided real imag view_as_real empty_strided einsum flip fliplr rot90 adjoint""".split()
 )
-_CLEAN = frozenset({"contiguous", "zeros", "ones", "empty", "rand", "randn", "randint", "arange", "linspace", "eye", "full", "tensor", "size", "len"})
+# Results of these are row-major whatever goes in, where nothing is channels_last.
+_CLEAN = frozenset(
+    """contiguous zeros ones empty rand randn randint arange linspace eye full tensor size len stack cat concat matmul mm bmm linear softmax
+    log_softmax cumsum cumprod gather index_select sum mean std var amax amin argmax argmin norm topk one_hot masked_select nonzero cdist
+    meshgrid inverse solve svd qr cholesky conv1d conv2d conv3d""".split()
+)
 _COPYING_WORDS = frozenset({"flatten", "reshape", "ravel", "reshape_as"})
 
 
@@ -31,6 +35,8 @@ class Strided(Flow):
             if name in _CHANGERS:
                 return True
             return False if name in _CLEAN else None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            return False
         if isinstance(node, ast.Subscript):
             return True if _cuts(node.slice) else self.holds(node.value, unit)
         return None
@@ -43,17 +49,15 @@ def _cuts(index: ast.expr) -> bool:
     return isinstance(index, ast.Slice) and index.step is not None
 
 
-@functools.lru_cache(maxsize=1)
-def views_of_strided(tree: ast.Module) -> bool:
-    """Whether `view` may be called on a tensor that is not row-major, or channels_last be merged away."""
-    nodes = nodes_of(tree)
+def views_of_strided(nodes: Nodes) -> frozenset[str]:
+    """Where `view` may be called on a tensor that is not row-major, or channels_last be merged away."""
     views = [(call, unit) for call, unit in nodes.calls if name_of(call.func) in ("view", "view_as", "view_as_complex")]
-    if "channels_last" in nodes.names and (views or any(name_of(call.func) in _COPYING_WORDS for call, _ in nodes.calls)):
-        return True
+    if "memory_format" in nodes.names:  # It changes modules in place, and their results with them.
+        return frozenset(unit for call, unit in nodes.calls if name_of(call.func) in _COPYING_WORDS) | {unit for _, unit in views}
     if not views:
-        return False
+        return frozenset()
     flow = Strided(nodes)
-    return any(flow.holds(_receiver(call), unit) for call, unit in views)
+    return frozenset(unit for call, unit in views if flow.holds(_receiver(call), unit))
 
 
 def _receiver(call: ast.Call) -> ast.expr:
@@ -62,13 +66,10 @@ def _receiver(call: ast.Call) -> ast.expr:
     return call.args[0] if call.args else call
 
 
-def discards(tree: ast.Module, methods: frozenset[str]) -> bool:
-    """Whether a call of one of the methods stands as a statement, itself or behind a helper that only returns it."""
-    nodes = nodes_of(tree)
-    calls = {name_of(value) for value, _ in nodes.statements if isinstance(value, ast.Call)}
-    if calls & methods:
-        return True
-    return any(_only_returns(function, methods) and function.name in calls for function, _ in nodes.functions)
+def discards(nodes: Nodes, methods: frozenset[str]) -> frozenset[str]:
+    """Where a call of one of the methods stands as a statement, itself or behind a helper that only returns it."""
+    helpers = {function.name for function, _ in nodes.functions if _only_returns(function, methods)}
+    return frozenset(unit for value, unit in nodes.statements if isinstance(value, ast.Call) and name_of(value) in methods | helpers)
 
 
 def _only_returns(function: ast.FunctionDef | ast.AsyncFunctionDef, methods: frozenset[str]) -> bool:
@@ -76,12 +77,36 @@ def _only_returns(function: ast.FunctionDef | ast.AsyncFunctionDef, methods: fro
     return any(isinstance(value, ast.Call) and name_of(value) in methods for value in returned)
 
 
-def mixes_formats(tree: ast.Module) -> bool:
-    """Whether something may be channels_last: converted to it, or permuted from NHWC."""
-    nodes = nodes_of(tree)
-    if "channels_last" in nodes.names or "channels_last_3d" in nodes.names:
-        return True
-    return any(_is_nhwc_permutation(call) for call, _ in nodes.calls if name_of(call.func) in ("permute", "movedim", "moveaxis"))
+class ChannelsLast(Flow):
+    """Follows tensors that may be channels_last because they are permuted from NHWC."""
+
+    def starts(self, node: ast.expr, unit: str) -> bool | None:
+        """A permutation starts it."""
+        if isinstance(node, ast.Constant):
+            return False
+        if isinstance(node, ast.Attribute):
+            return False if node.attr in ("shape", "dtype", "device", "ndim") else None
+        if isinstance(node, ast.Call):
+            name = name_of(node.func)
+            if name in ("permute", "movedim", "moveaxis"):
+                return True if _is_nhwc_permutation(node) else None
+            return False if name in _CLEAN else None
+        return None
+
+
+def mixes_formats(nodes: Nodes, operators: frozenset[str]) -> frozenset[str]:
+    """Where an operator may get a channels_last tensor as one of several operands."""
+    if not {"memory_format", "permute", "movedim", "moveaxis"} & nodes.names:
+        return frozenset()
+    if "memory_format" in nodes.names:
+        return frozenset(unit for _, unit in (*nodes.operations, *nodes.compared)) | {
+            unit for call, unit in nodes.calls if name_of(call.func) in operators
+        }
+    flow = ChannelsLast(nodes)
+    found = {unit for operation, unit in nodes.operations if flow.holds(operation.left, unit) or flow.holds(operation.right, unit)}
+    found |= {unit for call, unit in nodes.calls if name_of(call.func) in operators and flow.holds(call, unit)}
+    found |= {unit for compared, unit in nodes.compared if any(flow.holds(each, unit) for each in (compared.left, *compared.comparators))}
+    return frozenset(found)
 
 
 def _is_nhwc_permutation(call: ast.Call) -> bool:

@@ -16,7 +16,7 @@ from stridelint.rules.layout import screening
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
 if TYPE_CHECKING:
-    import ast
+    from stridelint.rules.screening import Nodes
 
 
 class ViewOfIncompatibleStrides(Rule):
@@ -84,9 +84,9 @@ def rows(images):
     )
 
     @classmethod
-    def screen(cls, tree: ast.Module) -> bool:
+    def places(cls, nodes: Nodes) -> frozenset[str] | None:
         """Some view is of a tensor that may not be row-major."""
-        return screening.views_of_strided(tree)
+        return screening.views_of_strided(nodes)
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """The strides are known, and the engine says no view exists."""

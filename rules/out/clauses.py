@@ -65,9 +65,9 @@ class OutRule(Rule):
     words = ("out=",)
 
     @classmethod
-    def screen(cls, tree: ast.Module) -> bool:
+    def places(cls, nodes: Nodes) -> frozenset[str] | None:
         """Some call passes out=."""
-        return passes_out(tree)
+        return passing_out(nodes)
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """Judge the call if something is known of its outs."""
@@ -79,12 +79,9 @@ class OutRule(Rule):
         raise NotImplementedError
 
 
-@functools.lru_cache(maxsize=1)
-def passes_out(tree: ast.Module) -> bool:
-    """Whether some call in a module has a keyword argument `out`."""
-    import ast
-
-    return any(type(node) is ast.keyword and node.arg == "out" for node in ast.walk(tree))
+def passing_out(nodes: Nodes) -> frozenset[str]:
+    """The units in which some call has a keyword argument `out`."""
+    return frozenset(unit for call, unit in nodes.calls if any(keyword.arg in ("out", None) for keyword in call.keywords))
 
 
 def out_call(event: TensorEvent) -> OutCall | None:
