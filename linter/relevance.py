@@ -64,12 +64,18 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
     roots = {
         index
         for index, unit in enumerate(units)
-        if spoken[index] or (reaching[index] and (unit.node.name.startswith("test") or not _SOURCES.isdisjoint(unit.names)))
+        if spoken[index]
+        or (reaching[index] and (unit.node.name.startswith("test") or not _SOURCES.isdisjoint(unit.names)))
     }
     telling = frozenset().union(*(word for words, _ in places for word in words), _SOURCES, _hot_names(units, reaching))
     runs = "" in exact or any(word <= body for word in wanted) or not _hot_names(units, reaching).isdisjoint(body)
     kept = _needed(units, roots, body if runs else frozenset(), globals_)
-    return Plan(_blanked(text, [unit.node for index, unit in enumerate(units) if index not in kept]), frozenset(roots), runs, telling)
+    return Plan(
+        _blanked(text, [unit.node for index, unit in enumerate(units) if index not in kept]),
+        frozenset(roots),
+        runs,
+        telling,
+    )
 
 
 def _identifiers(words: Iterable[str]) -> set[frozenset[str]]:
@@ -77,7 +83,9 @@ def _identifiers(words: Iterable[str]) -> set[frozenset[str]]:
     return {frozenset(_IDENTIFIER.findall(word) or ({IN_PLACE} if word else ())) for word in words or ("",)}
 
 
-def functions_of(body: Iterable[ast.stmt]) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, ast.ClassDef | None]]:
+def functions_of(
+    body: Iterable[ast.stmt],
+) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, ast.ClassDef | None]]:
     """Top-level functions and methods, in order; also those inside top-level if / try / with / for."""
     for statement in body:
         if isinstance(statement, FUNCTIONS):
@@ -107,7 +115,11 @@ def _globals(body: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
                 for each in ast.walk(target):
                     if isinstance(each, ast.Name):
                         yield each.id, statement.value
-        elif isinstance(statement, ast.AnnAssign) and statement.value is not None and isinstance(statement.target, ast.Name):
+        elif (
+            isinstance(statement, ast.AnnAssign)
+            and statement.value is not None
+            and isinstance(statement.target, ast.Name)
+        ):
             yield statement.target.id, statement.value
         elif not isinstance(statement, FUNCTIONS):
             for block in _blocks(statement):
@@ -120,20 +132,28 @@ def _called(unit: _Unit) -> set[str]:
 
 
 # Method names that say nothing about which class is meant.
-_COMMON = frozenset("forward __init__ __call__ __getitem__ __iter__ __len__ __enter__ __exit__ __post_init__ setUp to get update step".split())
+_COMMON = frozenset(
+    "forward __init__ __call__ __getitem__ __iter__ __len__ __enter__ __exit__ __post_init__ setUp to get update step".split()
+)
 
 
 def _hot_names(units: list[_Unit], hot: list[bool]) -> set[str]:
     return {name for unit, is_hot in zip(units, hot) if is_hot for name in _called(unit)}
 
 
-def _reaching(units: list[_Unit], spoken: list[bool], globals_: dict[str, frozenset[str]], telling: set[str]) -> list[bool]:
+def _reaching(
+    units: list[_Unit], spoken: list[bool], globals_: dict[str, frozenset[str]], telling: set[str]
+) -> list[bool]:
     """Functions from which one with a word, or a constant with one (`telling`), can be reached by name."""
     reaching = list(spoken)
     while True:
         names = _hot_names(units, reaching) | telling
         names |= {name for name, parts in globals_.items() if not names.isdisjoint(parts)}
-        classes = {unit.owner.name for unit in units if unit.owner is not None and not names.isdisjoint(_base_names(unit.owner))}
+        classes = {
+            unit.owner.name
+            for unit in units
+            if unit.owner is not None and not names.isdisjoint(_base_names(unit.owner))
+        }
         found = [known or not (names | classes).isdisjoint(unit.names) for known, unit in zip(reaching, units)]
         if found == reaching:
             return reaching
@@ -141,7 +161,11 @@ def _reaching(units: list[_Unit], spoken: list[bool], globals_: dict[str, frozen
 
 
 def _base_names(cls: ast.ClassDef) -> set[str]:
-    return {each.id if isinstance(each, ast.Name) else each.attr for each in cls.bases if isinstance(each, (ast.Name, ast.Attribute))}
+    return {
+        each.id if isinstance(each, ast.Name) else each.attr
+        for each in cls.bases
+        if isinstance(each, (ast.Name, ast.Attribute))
+    }
 
 
 def _needed(units: list[_Unit], roots: set[int], body: frozenset[str], globals_: dict[str, frozenset[str]]) -> set[int]:
@@ -161,7 +185,9 @@ def _needed(units: list[_Unit], roots: set[int], body: frozenset[str], globals_:
         found = {
             index
             for index, unit in enumerate(units)
-            if index in kept or (unit.owner is None and unit.node.name in names) or (unit.owner is not None and unit.owner.name in classes)
+            if index in kept
+            or (unit.owner is None and unit.node.name in names)
+            or (unit.owner is not None and unit.owner.name in classes)
         }
         if found == kept:
             return kept

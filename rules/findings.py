@@ -27,7 +27,17 @@ def found(
     """
     notes = tuple(note for operand in about for note in story(operand))
     explained = tuple(note.site for note in notes if note.message.endswith(NO_OP))
-    return Finding(type(rule), site or event.site, message, min(confidence, event.confidence), notes, severity, None, event, explained)
+    return Finding(
+        type(rule),
+        site or event.site,
+        message,
+        min(confidence, event.confidence),
+        notes,
+        severity,
+        None,
+        event,
+        explained,
+    )
 
 
 def story(operand: Operand) -> tuple[Note, ...]:

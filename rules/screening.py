@@ -14,7 +14,16 @@ from collections.abc import Iterator
 # Stands for `x += y` among a function's names.
 IN_PLACE = "augmented assignment"
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_BINDINGS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.withitem)
+_BINDINGS = (
+    ast.Assign,
+    ast.AnnAssign,
+    ast.AugAssign,
+    ast.NamedExpr,
+    ast.For,
+    ast.AsyncFor,
+    ast.comprehension,
+    ast.withitem,
+)
 
 
 class Nodes:
@@ -165,7 +174,9 @@ class Flow:
         if value is None:
             return
         if isinstance(target, (ast.Tuple, ast.List)):
-            parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) else None
+            parts = (
+                value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) else None
+            )
             for index, each in enumerate(target.elts):
                 self._bind(each, value if parts is None else parts[index], unit)
             return
@@ -206,7 +217,14 @@ class Flow:
                 self._values.append(((inner, keyword.arg or ""), keyword.value, unit))
         if call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str):
             self._values += [(("", call.args[0].value), value, unit) for value in call.args[1:]]
-        if isinstance(call.func, ast.Attribute) and name in ("append", "extend", "insert", "update", "setdefault", "add"):
+        if isinstance(call.func, ast.Attribute) and name in (
+            "append",
+            "extend",
+            "insert",
+            "update",
+            "setdefault",
+            "add",
+        ):
             for value in call.args:
                 self._bind(call.func.value, value, unit)
 
@@ -243,4 +261,6 @@ def expressions_in(node: ast.AST) -> Iterator[ast.expr]:
 
 
 # Functions that surely are torch's own: their arguments get into no function of the module.
-_TORCH_NAMES = frozenset("view reshape permute transpose contiguous to size dim len range print isinstance zip enumerate int float".split())
+_TORCH_NAMES = frozenset(
+    "view reshape permute transpose contiguous to size dim len range print isinstance zip enumerate int float".split()
+)

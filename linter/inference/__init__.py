@@ -28,7 +28,13 @@ class Analysis:
 
 
 def analyse(
-    module: cst.Module, rules: Sequence[type[Rule]], *, wanted: Container[int] | None = None, body: bool = True, telling: frozenset[str] | None = None, budget: int = BUDGET
+    module: cst.Module,
+    rules: Sequence[type[Rule]],
+    *,
+    wanted: Container[int] | None = None,
+    body: bool = True,
+    telling: frozenset[str] | None = None,
+    budget: int = BUDGET,
 ) -> Analysis:
     """Read a module and let the rules judge what happens in it.
 

@@ -24,7 +24,9 @@ from stridelint.linter.inference.values import (
 )
 from stridelint.rules.contract.facts import TensorFacts
 
-_TENSOR_LIKE = frozenset({"T", "mT", "H", "mH", "data", "grad", "real", "imag", "dtype", "device", "ndim", "requires_grad", "shape"})
+_TENSOR_LIKE = frozenset(
+    {"T", "mT", "H", "mH", "data", "grad", "real", "imag", "dtype", "device", "ndim", "requires_grad", "shape"}
+)
 
 
 def attribute(path: Path, value: Value, name: str, node: cst.CSTNode | None = None) -> Value:
@@ -57,12 +59,9 @@ def _unknown_attribute(path: Path, value: Unknown, name: str, node: cst.CSTNode 
 
     if name in value.attributes:
         return value.attributes[name]
-    if name in _TENSOR_LIKE:
-        found = tensor_attribute(path, as_tensor(path, value), name, node)
-    else:
-        found = BoundMethod(value, name)
-    value.attributes[name] = found
-    return found
+    like_tensor = name in _TENSOR_LIKE
+    value.attributes[name] = tensor_attribute(path, as_tensor(path, value), name, node) if like_tensor else BoundMethod(value, name)
+    return value.attributes[name]
 
 
 def as_tensor(path: Path, value: Unknown) -> TensorValue:
@@ -92,10 +91,23 @@ def instance_attribute(path: Path, instance: Instance, name: str) -> Value:
             return provided
     if instance.cls is None:
         return BoundMethod(instance, name)
-    return instance.attributes.setdefault(name, BoundMethod(instance, name) if instance.complete and name in _OBJECT_METHODS else Unknown(name))
+    return instance.attributes.setdefault(
+        name, BoundMethod(instance, name) if instance.complete and name in _OBJECT_METHODS else Unknown(name)
+    )
 
 
-_OBJECT_METHODS = frozenset({"parameters", "named_parameters", "buffers", "modules", "children", "state_dict", "register_buffer", "register_parameter"})
+_OBJECT_METHODS = frozenset(
+    {
+        "parameters",
+        "named_parameters",
+        "buffers",
+        "modules",
+        "children",
+        "state_dict",
+        "register_buffer",
+        "register_parameter",
+    }
+)
 
 
 def class_attribute(path: Path, cls: Class, name: str, instance: Instance | None = None) -> Value | None:
@@ -139,7 +151,10 @@ def class_scope(owner: Class) -> Scope:
 
 def decorator_names(node: cst.FunctionDef | cst.ClassDef) -> list[str]:
     """Dotted names of decorators, called or not."""
-    return [dotted_name(each.decorator.func if isinstance(each.decorator, cst.Call) else each.decorator) for each in node.decorators]
+    return [
+        dotted_name(each.decorator.func if isinstance(each.decorator, cst.Call) else each.decorator)
+        for each in node.decorators
+    ]
 
 
 def _method(path: Path, owner: Class, node: cst.FunctionDef, instance: Instance | None, cls: Class) -> Value:
@@ -180,5 +195,7 @@ def _super_attribute(path: Path, value: Super, name: str) -> Value:
             if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
                 return BoundMethod(instance, name, Function(statement, class_scope(owner), owner))
     method = BoundMethod(instance, name)
-    method.beyond = next((base.dotted for owner in order for base in owner.bases if isinstance(base, External)), "builtins.object")
+    method.beyond = next(
+        (base.dotted for owner in order for base in owner.bases if isinstance(base, External)), "builtins.object"
+    )
     return method

@@ -51,7 +51,9 @@ def call(path: Path, node: cst.Call, callee: Value, args: Arguments) -> Value:
     if isinstance(callee, Class):
         return instantiate(path, node, callee, args)
     if isinstance(callee, Partial):
-        merged = Arguments([*callee.args, *args.positional], {**callee.kwargs, **args.keywords}, args.nodes, args.unknown_star)
+        merged = Arguments(
+            [*callee.args, *args.positional], {**callee.kwargs, **args.keywords}, args.nodes, args.unknown_star
+        )
         return call(path, node, callee.target, merged)
     if isinstance(callee, GradMode):
         return _decorate(args, callee)
@@ -90,7 +92,11 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
     if isinstance(function.node, cst.FunctionDef):
         replaced = _decorated(path, function)
         if not isinstance(replaced, Function):
-            return call(path, node, replaced, args) if isinstance(node, cst.Call) and not isinstance(replaced, Unknown) else Unknown("decorated")
+            return (
+                call(path, node, replaced, args)
+                if isinstance(node, cst.Call) and not isinstance(replaced, Unknown)
+                else Unknown("decorated")
+            )
         function = replaced
     depth = sum(1 for frame in path.frames if frame.function.node is function.node)
     if depth >= MAX_RECURSION or len(path.frames) >= MAX_CALL_DEPTH:
@@ -100,7 +106,11 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
     if not bind_parameters(path, scope, function, args):
         return Unknown("arguments")
     scope.defaulted = set(args.defaulted)
-    discarded = node if node is not None and node is path.discarded and path.program.once(function.node, is_pure, function.node) else None
+    discarded = (
+        node
+        if node is not None and node is path.discarded and path.program.once(function.node, is_pure, function.node)
+        else None
+    )
     frame = Frame(function, path.discard_site or discarded if discarded is not None else None, node)
     saved, path.discarded, claim = path.grad_mode, None, path.claim
     mode = function_grad_mode(path, function)
@@ -146,7 +156,9 @@ def _decorated(path: Path, function: Function) -> Value:
     from stridelint.linter.inference.expressions import evaluate
 
     for decorator in reversed(node.decorators):
-        name = dotted_name(decorator.decorator.func if isinstance(decorator.decorator, cst.Call) else decorator.decorator)
+        name = dotted_name(
+            decorator.decorator.func if isinstance(decorator.decorator, cst.Call) else decorator.decorator
+        )
         if name.split(".")[-1] in TRANSPARENT:
             continue
         with path.mute():
@@ -155,7 +167,9 @@ def _decorated(path: Path, function: Function) -> Value:
             continue
         if isinstance(wrapper, Function):
             value = call_function(path, None, wrapper, Arguments([value]))
-        elif isinstance(wrapper, External) and wrapper.dotted.startswith(("builtins.", "functools.", "typing.", "abc.", "torch.", "pytest.", "unittest.")):
+        elif isinstance(wrapper, External) and wrapper.dotted.startswith(
+            ("builtins.", "functools.", "typing.", "abc.", "torch.", "pytest.", "unittest.")
+        ):
             continue
         else:
             return Unknown("decorated")
@@ -171,10 +185,15 @@ def function_grad_mode(path: Path, function: Function) -> GradMode | None:
     node = function.node
     if not isinstance(node, cst.FunctionDef):
         return None
-    if function.owner is not None and any(name.startswith("torch.autograd.Function") or name == "torch.autograd.function.Function" for name in function.owner.externals()):
+    if function.owner is not None and any(
+        name.startswith("torch.autograd.Function") or name == "torch.autograd.function.Function"
+        for name in function.owner.externals()
+    ):
         return GradMode(False)
     for decorator in node.decorators:
-        name = dotted_name(decorator.decorator.func if isinstance(decorator.decorator, cst.Call) else decorator.decorator).split(".")[-1]
+        name = dotted_name(
+            decorator.decorator.func if isinstance(decorator.decorator, cst.Call) else decorator.decorator
+        ).split(".")[-1]
         if "grad" in name or "inference_mode" in name:
             with path.mute():
                 mode = contexts.grad_mode_of(path, evaluate(path, function.scope, decorator.decorator))
@@ -190,14 +209,32 @@ def is_pure(node: cst.FunctionDef | cst.Lambda) -> bool:
     waiting: list[cst.CSTNode] = [node.body]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, (cst.AugAssign, cst.For, cst.While, cst.With, cst.Try, cst.Global, cst.Nonlocal, cst.Yield, cst.Raise, cst.Await)):
+        if isinstance(
+            each,
+            (
+                cst.AugAssign,
+                cst.For,
+                cst.While,
+                cst.With,
+                cst.Try,
+                cst.Global,
+                cst.Nonlocal,
+                cst.Yield,
+                cst.Raise,
+                cst.Await,
+            ),
+        ):
             return False
         if isinstance(each, cst.AssignTarget) and not isinstance(each.target, cst.Name):
             return False
         if isinstance(each, cst.Expr) and not isinstance(each.value, (cst.SimpleString, cst.ConcatenatedString)):
             return False
         if isinstance(each, cst.Call):
-            name = dotted_name(each.func).split(".")[-1] if not isinstance(each.func, cst.Attribute) else each.func.attr.value
+            name = (
+                dotted_name(each.func).split(".")[-1]
+                if not isinstance(each.func, cst.Attribute)
+                else each.func.attr.value
+            )
             if name.endswith("_") or any(arg.keyword is not None and arg.keyword.value == "out" for arg in each.args):
                 return False
         waiting.extend(children(each))
@@ -269,7 +306,11 @@ def instantiate(path: Path, node: cst.CSTNode | None, cls: Class, args: Argument
 
 def _dataclass_fields(path: Path, cls: Class) -> list[tuple[str, cst.BaseExpression | None, Scope]] | None:
     named_tuple = any(name.split(".")[-1] in ("NamedTuple", "TypedDict") for name in cls.externals())
-    if not named_tuple and not any("dataclass" in name or name.split(".")[-1] in ("define", "frozen") for owner in cls.linearized() for name in decorator_names(owner.node)):  # type: ignore[arg-type]
+    if not named_tuple and not any(
+        "dataclass" in name or name.split(".")[-1] in ("define", "frozen")
+        for owner in cls.linearized()
+        for name in decorator_names(owner.node)
+    ):  # type: ignore[arg-type]
         return None
     found: dict[str, tuple[str, cst.BaseExpression | None, Scope]] = {}
     for owner in reversed(cls.linearized()):
@@ -280,7 +321,9 @@ def _dataclass_fields(path: Path, cls: Class) -> list[tuple[str, cst.BaseExpress
     return list(found.values())
 
 
-def _fill_fields(path: Path, instance: Instance, fields: list[tuple[str, cst.BaseExpression | None, Scope]], args: Arguments) -> None:
+def _fill_fields(
+    path: Path, instance: Instance, fields: list[tuple[str, cst.BaseExpression | None, Scope]], args: Arguments
+) -> None:
     from stridelint.linter.inference.expressions import evaluate
 
     for index, (name, default, scope) in enumerate(fields):
@@ -305,4 +348,3 @@ def _field_default(path: Path, scope: Scope, node: cst.BaseExpression, value: Va
                 return call(path, node, evaluate(path, scope, arg.value), Arguments())
         return Unknown("field")
     return value
-

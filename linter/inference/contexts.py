@@ -13,10 +13,24 @@ from stridelint.linter.inference.stores import assign
 from stridelint.linter.inference.values import Device, External, GradMode, Instance, Unknown, Value
 
 GRAD_OFF = frozenset(
-    {"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad", "torch.autograd.inference_mode", "torch.autograd.grad_mode.no_grad"}
+    {
+        "torch.no_grad",
+        "torch.inference_mode",
+        "torch.autograd.no_grad",
+        "torch.autograd.inference_mode",
+        "torch.autograd.grad_mode.no_grad",
+    }
 )
 GRAD_ON = frozenset({"torch.enable_grad", "torch.autograd.enable_grad"})
-AUTOCAST = frozenset({"torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast", "torch.cpu.amp.autocast", "torch.amp.autocast_mode.autocast"})
+AUTOCAST = frozenset(
+    {
+        "torch.autocast",
+        "torch.amp.autocast",
+        "torch.cuda.amp.autocast",
+        "torch.cpu.amp.autocast",
+        "torch.amp.autocast_mode.autocast",
+    }
+)
 MEANT_TO_FAIL = frozenset({"pytest.raises", "pytest.warns", "contextlib.suppress", "pytest.deprecated_call"})
 FAIL_METHODS = frozenset({"assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex", "assertRaisesRegexp"})
 

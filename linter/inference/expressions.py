@@ -52,7 +52,12 @@ def evaluate_discarded(path: Path, scope: Scope, node: cst.BaseExpression, state
     """What a pure helper returns to a call statement that throws it away: a method of one of its parameters."""
     function = path.frames[-1].function.node
     names = {param.name.value for param in (*function.params.posonly_params, *function.params.params)}
-    if not (isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Name) and node.func.value.value in names):
+    if not (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and isinstance(node.func.value, cst.Name)
+        and node.func.value.value in names
+    ):
         return evaluate(path, scope, node)
     previous, path.discard_site = path.discard_site, statement
     try:
@@ -150,7 +155,9 @@ def evaluate_index(path: Path, scope: Scope, node: cst.Subscript) -> Value:
     for element in node.slice:
         part = element.slice
         if isinstance(part, cst.Slice):
-            bounds = [None if each is None else evaluate(path, scope, each) for each in (part.lower, part.upper, part.step)]
+            bounds = [
+                None if each is None else evaluate(path, scope, each) for each in (part.lower, part.upper, part.step)
+            ]
             parts.append(Slice(*bounds))
         elif part.star is not None:
             inner, exhaustive = iterate(path, evaluate(path, scope, part.value))
@@ -273,7 +280,9 @@ def _lambda(path: Path, scope: Scope, node: cst.Lambda) -> Value:
 
 def _comprehension(path: Path, scope: Scope, node: cst.ListComp | cst.GeneratorExp | cst.SetComp) -> Value:
     items: list[Value] = []
-    exhaustive = _run_comprehension(path, Scope(scope), node.for_in, lambda inner: items.append(evaluate(path, inner, node.elt)))
+    exhaustive = _run_comprehension(
+        path, Scope(scope), node.for_in, lambda inner: items.append(evaluate(path, inner, node.elt))
+    )
     if exhaustive:
         return Sequence(items, "list")
     sample = items[0] if items else None
@@ -394,4 +403,13 @@ _HANDLERS: dict[type[cst.CSTNode], Callable[[Path, Scope, Any], Value]] = {
     cst.Ellipsis: _ellipsis,
 }
 
-__all__ = ["evaluate", "evaluate_arguments", "evaluate_call_statement", "evaluate_index", "iterate", "make_function", "negation", "renewed"]
+__all__ = [
+    "evaluate",
+    "evaluate_arguments",
+    "evaluate_call_statement",
+    "evaluate_index",
+    "iterate",
+    "make_function",
+    "negation",
+    "renewed",
+]

@@ -149,11 +149,22 @@ def augmented(path: Path, node: cst.AugAssign, left: Value, right: Value) -> Val
         if name == "matmul":
             return _tensor_binary(path, name, node, left, right, Form.OPERATOR)
         nodes: dict[str, cst.CSTNode] = {"input": node.target, "other": node.value}
-        return apply(path, name, {"input": left, "exponent" if name == "pow" else "other": right}, node, Form.INPLACE, nodes=nodes)
+        return apply(
+            path,
+            name,
+            {"input": left, "exponent" if name == "pow" else "other": right},
+            node,
+            Form.INPLACE,
+            nodes=nodes,
+        )
     if isinstance(right, TensorValue):
         return _tensor_binary(path, name, node, left, right, Form.OPERATOR)
     if isinstance(left, Sequence) and left.kind == "list" and name == "add":
-        left.items = [*left.items, *right.items] if left.items is not None and isinstance(right, Sequence) and right.items is not None else None
+        left.items = (
+            [*left.items, *right.items]
+            if left.items is not None and isinstance(right, Sequence) and right.items is not None
+            else None
+        )
         return left
     return python_binary(path, name, left, right)
 
@@ -197,7 +208,12 @@ def number_kind(value: Value) -> str | None:
 
 def _constants(name: str, left: Any, right: Any) -> Value:
     if name == "pow":
-        small = isinstance(left, (int, float, complex)) and isinstance(right, (int, float)) and abs(right) <= 64 and abs(left) <= 2**16
+        small = (
+            isinstance(left, (int, float, complex))
+            and isinstance(right, (int, float))
+            and abs(right) <= 64
+            and abs(left) <= 2**16
+        )
         function: Callable[[Any, Any], Any] | None = operator.pow if small else None
     elif name in ("bitwise_left_shift", "bitwise_right_shift"):
         small = isinstance(left, int) and isinstance(right, int) and 0 <= right <= 64
@@ -215,7 +231,7 @@ def _constants(name: str, left: Any, right: Any) -> Value:
         return Unknown("string")
     try:
         result = function(left, right)
-    except Exception:  # noqa: BLE001 the linted program's own mistake
+    except Exception:
         return Unknown()
     return Number("integer") if isinstance(result, int) and abs(result) > _MAX_NUMBER else Constant(result)
 
@@ -230,7 +246,12 @@ def _sequences(path: Path, name: str, left: Value, right: Value) -> Value:
     if name == "mul":
         sequence, count = (left, right) if isinstance(left, Sequence) else (right, left)
         times = as_dim(count)
-        if isinstance(sequence, Sequence) and sequence.items is not None and isinstance(times, int) and 0 <= times * len(sequence.items) <= 256:
+        if (
+            isinstance(sequence, Sequence)
+            and sequence.items is not None
+            and isinstance(times, int)
+            and 0 <= times * len(sequence.items) <= 256
+        ):
             return Sequence(sequence.items * times, sequence.kind)
         if isinstance(sequence, Sequence):
             return Sequence(None, sequence.kind, sequence.element)
@@ -274,7 +295,11 @@ def compare(path: Path, node: cst.Comparison, op: cst.BaseCompOp, left: Value, r
     if name is None:
         return Unknown()
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
-        if is_none(left) or is_none(right) or any(isinstance(each, Constant) and isinstance(each.value, str) for each in (left, right)):
+        if (
+            is_none(left)
+            or is_none(right)
+            or any(isinstance(each, Constant) and isinstance(each.value, str) for each in (left, right))
+        ):
             return Unknown()
         from stridelint.linter.inference.torch_api.apply import apply
 
@@ -331,7 +356,12 @@ def equal(path: Path, left: Value, right: Value) -> Value:
     left_dim, right_dim = as_dim(left), as_dim(right)
     if left_dim is not None and right_dim is not None:
         return _sizes_equal(path, left_dim, right_dim)
-    if isinstance(left, Sequence) and isinstance(right, Sequence) and left.items is not None and right.items is not None:
+    if (
+        isinstance(left, Sequence)
+        and isinstance(right, Sequence)
+        and left.items is not None
+        and right.items is not None
+    ):
         return _sequences_equal(path, left.items, right.items)
     if isinstance(left, (Function, Class, Instance, External)) and isinstance(right, Constant):
         return FALSE
@@ -381,7 +411,9 @@ def learn_equal(path: Path, left: Dim, right: Dim) -> None:
         if tensor is not None and isinstance(other, int) and other >= 0:
             tensor.refine_rank(other)
         if not (isinstance(other, sizes.Size) and atom in sizes.leaves(other)):
-            path.bound_sizes = {each: sizes.substitute(size, {atom: other}) or size for each, size in path.bound_sizes.items()}
+            path.bound_sizes = {
+                each: sizes.substitute(size, {atom: other}) or size for each, size in path.bound_sizes.items()
+            }
             path.bound_sizes[atom] = other
         return
 
@@ -406,7 +438,9 @@ def _sequences_equal(path: Path, left: list[Value], right: list[Value]) -> Value
                 if isinstance(each, Condition) and each.assume is not None and not each.negated:
                     each.assume(True)
 
-    return Condition(("sequences", *(each.key if isinstance(each, Condition) else each.identity for each in unknown)), assume)
+    return Condition(
+        ("sequences", *(each.key if isinstance(each, Condition) else each.identity for each in unknown)), assume
+    )
 
 
 def ordered(path: Path, name: str, left: Value, right: Value) -> Value:
@@ -452,6 +486,11 @@ def contained(path: Path, left: Value, right: Value) -> Value:
             return TRUE
         if all(each is False for each in known) and len(known) == len(right.items):
             return FALSE
-    if isinstance(left, Constant) and isinstance(right, Constant) and isinstance(right.value, str) and isinstance(left.value, str):
+    if (
+        isinstance(left, Constant)
+        and isinstance(right, Constant)
+        and isinstance(right.value, str)
+        and isinstance(left.value, str)
+    ):
         return TRUE if left.value in right.value else FALSE
     return Condition(("in", _key(left), _key(right)))

@@ -44,7 +44,13 @@ def method(path: Path, scope: Scope, node: cst.FunctionDef, cls: Class) -> tuple
     if "staticmethod" in names:
         return bound, arguments(path, scope, node, skip=0)
     args = arguments(path, scope, node, skip=1)
-    receiver: Value = cls if "classmethod" in names else Instance(cls) if node.name.value == "__init__" else ordinary_instance(path, cls)
+    receiver: Value = (
+        cls
+        if "classmethod" in names
+        else Instance(cls)
+        if node.name.value == "__init__"
+        else ordinary_instance(path, cls)
+    )
     return bound, args.with_first(receiver)
 
 
@@ -68,13 +74,20 @@ def ordinary_instance(path: Path, cls: Class) -> Instance:
             made = instantiate(path, None, cls, Arguments(unknown_star=True))
             instance = made if isinstance(made, Instance) else instance
     path.confidence = saved
-    instance.hazy = path.program.once(cls.node, reassigned, cls) & set(instance.attributes) if init is not None else set()
+    instance.hazy = (
+        path.program.once(cls.node, reassigned, cls) & set(instance.attributes) if init is not None else set()
+    )
     return instance
 
 
 def reassigned(cls: Class) -> set[str]:
     """Attributes of `self` assigned in methods that the constructor does not call."""
-    methods = {statement.name.value: statement for owner in cls.linearized() for statement in owner.node.body.body if isinstance(statement, cst.FunctionDef)}
+    methods = {
+        statement.name.value: statement
+        for owner in cls.linearized()
+        for statement in owner.node.body.body
+        if isinstance(statement, cst.FunctionDef)
+    }
     reached: set[str] = set()
     waiting = ["__init__", "__post_init__", "setUp", "setup_method"]
     while waiting:
@@ -88,7 +101,12 @@ def reassigned(cls: Class) -> set[str]:
 def _own_calls(node: cst.CSTNode) -> list[str]:
     found = []
     for each in walk(node):
-        if isinstance(each, cst.Call) and isinstance(each.func, cst.Attribute) and isinstance(each.func.value, cst.Name) and each.func.value.value == "self":
+        if (
+            isinstance(each, cst.Call)
+            and isinstance(each.func, cst.Attribute)
+            and isinstance(each.func.value, cst.Name)
+            and each.func.value.value == "self"
+        ):
             found.append(each.func.attr.value)
     return found
 
@@ -102,7 +120,11 @@ def _assigned_attributes(node: cst.CSTNode) -> set[str]:
         elif isinstance(each, (cst.AnnAssign, cst.AugAssign)):
             targets = [each.target]
         for target in targets:
-            parts = [element.value for element in target.elements] if isinstance(target, (cst.Tuple, cst.List)) else [target]
+            parts = (
+                [element.value for element in target.elements]
+                if isinstance(target, (cst.Tuple, cst.List))
+                else [target]
+            )
             for part in parts:
                 if isinstance(part, cst.Attribute) and isinstance(part.value, cst.Name) and part.value.value == "self":
                     found.add(part.attr.value)
@@ -178,5 +200,3 @@ def _tensor(path: Path, name: str) -> TensorValue:
     tensor = path.tensor(TensorFacts())
     tensor.name = name
     return tensor
-
-

@@ -79,7 +79,9 @@ def fixture_node(scope: ModuleScope, name: str) -> cst.FunctionDef | None:
     """The fixture of this name in the file."""
     binding = scope.index.find(name)
     node = None if binding is None else binding.node
-    return node if isinstance(node, cst.FunctionDef) and any("fixture" in each for each in decorator_names(node)) else None
+    return (
+        node if isinstance(node, cst.FunctionDef) and any("fixture" in each for each in decorator_names(node)) else None
+    )
 
 
 def request_of(name: str) -> str:
@@ -113,7 +115,14 @@ def _names(path: Path, scope: Scope, call: cst.Call) -> tuple[str, ...]:
 
     with path.mute():
         value = evaluate(path, scope, call.args[0].value)
-        indirect = next((evaluate(path, scope, arg.value) for arg in call.args if arg.keyword is not None and arg.keyword.value == "indirect"), None)
+        indirect = next(
+            (
+                evaluate(path, scope, arg.value)
+                for arg in call.args
+                if arg.keyword is not None and arg.keyword.value == "indirect"
+            ),
+            None,
+        )
     if isinstance(value, Constant) and isinstance(value.value, str):
         names = tuple(name.strip() for name in value.value.split(",") if name.strip())
     elif isinstance(value, Sequence) and value.items is not None:
@@ -123,10 +132,16 @@ def _names(path: Path, scope: Scope, call: cst.Call) -> tuple[str, ...]:
     if isinstance(indirect, Sequence) and indirect.items is not None:
         through = {each.value for each in indirect.items if isinstance(each, Constant)}
         return tuple(request_of(name) if name in through else name for name in names)
-    return names if is_none(indirect) or path.known_truth(indirect or Unknown()) is False else tuple(request_of(name) for name in names)
+    return (
+        names
+        if is_none(indirect) or path.known_truth(indirect or Unknown()) is False
+        else tuple(request_of(name) for name in names)
+    )
 
 
-def _choices(path: Path, scope: ModuleScope, call: cst.Call, names: tuple[str, ...], written: cst.BaseExpression) -> Choices:
+def _choices(
+    path: Path, scope: ModuleScope, call: cst.Call, names: tuple[str, ...], written: cst.BaseExpression
+) -> Choices:
     from stridelint.linter.inference.expressions import evaluate
 
     with path.mute():
@@ -140,10 +155,16 @@ def _choices(path: Path, scope: ModuleScope, call: cst.Call, names: tuple[str, .
         text = " ".join(code_of(node).split()) if known else ""
         values = _unwrapped(item, len(names)) if exhaustive else None
         result.append(Choice(names, values or tuple(Unknown(name) for name in names), node, text, words_of(text)))
-    return Choices(result or [Choice(names, tuple(Unknown(name) for name in names), call, "")], exhaustive and len(items) <= MAX_CHOICES, words)
+    return Choices(
+        result or [Choice(names, tuple(Unknown(name) for name in names), call, "")],
+        exhaustive and len(items) <= MAX_CHOICES,
+        words,
+    )
 
 
-def _written_items(scope: ModuleScope, written: cst.BaseExpression) -> tuple[list[cst.BaseExpression] | None, frozenset[str]]:
+def _written_items(
+    scope: ModuleScope, written: cst.BaseExpression
+) -> tuple[list[cst.BaseExpression] | None, frozenset[str]]:
     """The nodes of a list's items, where it is written out here or assigned to a name at the top of the file."""
     words: frozenset[str] = frozenset()
     if isinstance(written, cst.Name):
@@ -152,7 +173,9 @@ def _written_items(scope: ModuleScope, written: cst.BaseExpression) -> tuple[lis
             return None, words
         written = binding.node.value
         words = words_of(code_of(written))
-    if isinstance(written, (cst.List, cst.Tuple)) and not any(isinstance(each, cst.StarredElement) for each in written.elements):
+    if isinstance(written, (cst.List, cst.Tuple)) and not any(
+        isinstance(each, cst.StarredElement) for each in written.elements
+    ):
         return [each.value for each in written.elements], words
     return None, words
 

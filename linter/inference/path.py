@@ -66,7 +66,9 @@ class Frame:
     call: how it is called.
     """
 
-    def __init__(self, function: Function, discarded_call: cst.CSTNode | None = None, call: cst.CSTNode | None = None) -> None:
+    def __init__(
+        self, function: Function, discarded_call: cst.CSTNode | None = None, call: cst.CSTNode | None = None
+    ) -> None:
         self.function = function
         self.call = call
         self.discarded_call = discarded_call
@@ -132,7 +134,13 @@ class Path:
         """The identity of newly allocated memory."""
         return next(self._storages)
 
-    def tensor(self, facts: TensorFacts, node: cst.CSTNode | None = None, step: str = "made", story: tuple[tuple[str, cst.CSTNode], ...] = ()) -> TensorValue:
+    def tensor(
+        self,
+        facts: TensorFacts,
+        node: cst.CSTNode | None = None,
+        step: str = "made",
+        story: tuple[tuple[str, cst.CSTNode], ...] = (),
+    ) -> TensorValue:
         """A tensor in new memory (unless its facts name a storage)."""
         if facts.storage is None:
             facts = facts.but(storage=self.new_storage())

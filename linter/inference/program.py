@@ -23,7 +23,9 @@ class Program:
     telling: names that matter to the rules; None for all.
     """
 
-    def __init__(self, module: cst.Module, rules: Sequence[type[Rule]], budget: int, telling: frozenset[str] | None = None) -> None:
+    def __init__(
+        self, module: cst.Module, rules: Sequence[type[Rule]], budget: int, telling: frozenset[str] | None = None
+    ) -> None:
         self.module = module
         self.index = ModuleIndex(module)
         self.steps = budget
@@ -76,7 +78,12 @@ class Program:
 
     def reported(self) -> list[Finding]:
         """The findings, without those that another one explains."""
-        explained = {id(site.node) for finding in self.findings.values() for site in finding.explained if site.node is not finding.site.node}
+        explained = {
+            id(site.node)
+            for finding in self.findings.values()
+            for site in finding.explained
+            if site.node is not finding.site.node
+        }
         return [finding for finding in self.findings.values() if id(finding.site.node) not in explained]
 
     def add(self, finding: Finding) -> None:

@@ -20,7 +20,9 @@ ROOT_STEPS = 15_000
 MODULE_STEPS = 60_000
 
 
-def explore(program: Program, run: Callable[[Path], None], *, steps: int, grad_mode: bool | None, paths: int = MAX_PATHS) -> None:
+def explore(
+    program: Program, run: Callable[[Path], None], *, steps: int, grad_mode: bool | None, paths: int = MAX_PATHS
+) -> None:
     """Run a root along different paths: each decision of a path is turned once, nearest to the start first."""
     waiting: deque[tuple[bool, ...]] = deque([()])
     seen = {()}
@@ -86,7 +88,11 @@ def read_function(program: Program, node: cst.FunctionDef, owner: cst.ClassDef |
         cls = scope.get(path, owner.name.value) if owner is not None else None
         if owner is not None and not (isinstance(cls, Class) and cls.node is owner):
             cls = make_class(path, scope, owner)
-        function, args = parameters.method(path, scope, node, cls) if isinstance(cls, Class) else parameters.function(path, scope, node)
+        function, args = (
+            parameters.method(path, scope, node, cls)
+            if isinstance(cls, Class)
+            else parameters.function(path, scope, node)
+        )
         call_root(path, function, args)
 
     in_constructor = node.name.value in ("__init__", "reset_parameters")
@@ -96,5 +102,3 @@ def read_function(program: Program, node: cst.FunctionDef, owner: cst.ClassDef |
 def call_root(path: Path, function: Function, args: Arguments) -> None:
     """Call a function whose parameters may stand for defaults: findings that rest on those are only likely."""
     call_function(path, None, function, args)
-
-

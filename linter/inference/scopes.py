@@ -54,7 +54,11 @@ class ModuleIndex:
             for name in target_names(statement.target):
                 self._bind(name, Binding("other", statement))
         elif isinstance(statement, (cst.For, cst.With)):
-            targets = [statement.target] if isinstance(statement, cst.For) else [i.asname.name for i in statement.items if i.asname]
+            targets = (
+                [statement.target]
+                if isinstance(statement, cst.For)
+                else [i.asname.name for i in statement.items if i.asname]
+            )
             for target in targets:
                 for name in target_names(target):
                     self._bind(name, Binding("other", statement))
@@ -68,7 +72,11 @@ class ModuleIndex:
         if name in self.rebound:
             return None
         imports = [binding for binding in found if binding.kind == "import"]
-        if imports and len({binding.dotted for binding in imports}) == 1 and all(b.kind in ("import", "assign") for b in found):
+        if (
+            imports
+            and len({binding.dotted for binding in imports}) == 1
+            and all(b.kind in ("import", "assign") for b in found)
+        ):
             return imports[0]
         if found and all(binding.kind in ("function", "class") for binding in found):
             return found[-1]
@@ -120,12 +128,14 @@ def imported_names(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[str
     prefix = "." * len(statement.relative) + (dotted_name(statement.module) if statement.module is not None else "")
     for alias in statement.names:
         name = dotted_name(alias.name)
-        local = alias.asname.name.value if alias.asname is not None and isinstance(alias.asname.name, cst.Name) else name
+        local = (
+            alias.asname.name.value if alias.asname is not None and isinstance(alias.asname.name, cst.Name) else name
+        )
         yield local, f"{prefix}{'' if prefix.endswith('.') or not prefix else '.'}{name}"
 
 
 def dotted_name(node: cst.CSTNode) -> str:
-    """"a.b.c" for nested attributes of a name; "" for anything else."""
+    """ "a.b.c" for nested attributes of a name; "" for anything else."""
     if isinstance(node, cst.Name):
         return node.value
     if isinstance(node, cst.Attribute):
@@ -200,6 +210,7 @@ class ModuleScope(Scope):
         self._pending: set[str] = set()
 
     def get(self, path: Path, name: str) -> Value | None:
+        """The value of a name, evaluated from its binding if need be."""
         if name in self.values:
             return self.values[name]
         if name in self._pending:

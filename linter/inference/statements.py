@@ -9,7 +9,13 @@ from typing import Any
 import libcst as cst
 
 from stridelint.linter.inference import contexts, testing
-from stridelint.linter.inference.expressions import evaluate, evaluate_call_statement, evaluate_discarded, iterate, renewed
+from stridelint.linter.inference.expressions import (
+    evaluate,
+    evaluate_call_statement,
+    evaluate_discarded,
+    iterate,
+    renewed,
+)
 from stridelint.linter.inference.operators import augmented
 from stridelint.linter.inference.path import Broke, Continued, Path, Raised, Returned
 from stridelint.linter.inference.scopes import (
@@ -31,7 +37,9 @@ MAX_UNROLLED = 12
 UNKNOWN_ITERATIONS = 2
 
 
-def execute(path: Path, scope: Scope, body: Sequence[cst.BaseStatement | cst.BaseSmallStatement] | cst.BaseSuite) -> None:
+def execute(
+    path: Path, scope: Scope, body: Sequence[cst.BaseStatement | cst.BaseSmallStatement] | cst.BaseSuite
+) -> None:
     """Run the statements of a block."""
     statements: Iterable[cst.CSTNode] = body.body if isinstance(body, cst.BaseSuite) else body
     for statement in statements:
@@ -149,7 +157,9 @@ def _while(path: Path, scope: Scope, node: cst.While) -> None:
                 unknown += 1
                 if unknown > UNKNOWN_ITERATIONS:
                     return
-            elif known and isinstance(node.test, cst.Name) and node.test.value == "True" and round_ >= UNKNOWN_ITERATIONS:
+            elif (
+                known and isinstance(node.test, cst.Name) and node.test.value == "True" and round_ >= UNKNOWN_ITERATIONS
+            ):
                 return
             if not path.truth(test):
                 break

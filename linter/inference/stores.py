@@ -78,7 +78,9 @@ def unpacked(path: Path, value: Value, count: int, star: int | None) -> list[Val
         tail = len(items) - (count - star - 1)
         return [*items[:star], Sequence(items[star:tail], "list"), *items[tail:]]
     if isinstance(value, Sequence) and value.items is None:
-        return [Sequence(None, "list", value.element) if index == star else value.fresh_element() for index in range(count)]
+        return [
+            Sequence(None, "list", value.element) if index == star else value.fresh_element() for index in range(count)
+        ]
     return [Sequence(None, "list") if index == star else Unknown("unpacked") for index in range(count)]
 
 
@@ -112,7 +114,9 @@ def _set_tensor_attribute(path: Path, tensor: TensorValue, name: str, value: Val
         new = path.facts(value) if isinstance(value, TensorValue) else None
         facts = tensor.facts
         if new is None:
-            tensor.facts = facts.but(shape=None, strides=None, dtype=None, kind=None, device=None, storage=None, storage_offset=None)
+            tensor.facts = facts.but(
+                shape=None, strides=None, dtype=None, kind=None, device=None, storage=None, storage_offset=None
+            )
         else:
             tensor.facts = new.but(requires_grad=facts.requires_grad, is_leaf=facts.is_leaf)
     elif name == "grad" and isinstance(value, TensorValue):
@@ -142,6 +146,3 @@ def _set_item(path: Path, scope: Scope, target: cst.Subscript, value: Value, nod
         tensor_store(path, owner, index, value, target, node)
     elif isinstance(owner, Unknown):
         owner.attributes = {name: each for name, each in owner.attributes.items() if not name.startswith("[")}
-
-
-

@@ -89,7 +89,13 @@ def _shape_item(path: Path, owner: ShapeOf, index: Value) -> Value:
         if shape is None and start is not None and start < 0 and is_none(index.stop) and is_none(index.step):
             return Sequence([size_at(owner.tensor, None, axis) for axis in range(start, 0)])
         stop = as_int(index.stop)
-        if shape is None and stop is not None and stop > 0 and (is_none(index.start) or start == 0) and is_none(index.step):
+        if (
+            shape is None
+            and stop is not None
+            and stop > 0
+            and (is_none(index.start) or start == 0)
+            and is_none(index.step)
+        ):
             return Sequence([size_at(owner.tensor, None, axis) for axis in range(stop)])
         return Unknown("shape")
     return size_at(owner.tensor, shape, as_int(index))
@@ -125,7 +131,11 @@ def tensor_item(path: Path, tensor: TensorValue, index: Value, node: cst.CSTNode
     """`tensor[index]`: a view for basic indexing, a copy where a tensor or list takes part."""
     from stridelint.linter.inference.torch_api.view_ops import geometry_of, view_of
 
-    parts = list(index.items) if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None else [index]
+    parts = (
+        list(index.items)
+        if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None
+        else [index]
+    )
     if any(_is_advanced(part) for part in parts):
         return _advanced(path, tensor, parts, node)
     if not all(_is_basic(part) for part in parts):
@@ -142,11 +152,20 @@ def _copy_or_view(path: Path, tensor: TensorValue) -> Value:
 
 
 def _is_advanced(part: Value) -> bool:
-    return isinstance(part, (TensorValue, ArrayValue)) or (isinstance(part, Sequence) and part.kind == "list") or (isinstance(part, Constant) and isinstance(part.value, bool))
+    return (
+        isinstance(part, (TensorValue, ArrayValue))
+        or (isinstance(part, Sequence) and part.kind == "list")
+        or (isinstance(part, Constant) and isinstance(part.value, bool))
+    )
 
 
 def _is_basic(part: Value) -> bool:
-    return isinstance(part, Slice) or is_none(part) or as_dim(part) is not None or (isinstance(part, Constant) and part.value is ...)
+    return (
+        isinstance(part, Slice)
+        or is_none(part)
+        or as_dim(part) is not None
+        or (isinstance(part, Constant) and part.value is ...)
+    )
 
 
 def _is_whole(part: Slice) -> bool:
@@ -187,7 +206,11 @@ def _sliced(base: Geometry, axis: int, part: Slice) -> Geometry | None:
     stop = None if is_none(part.stop) else as_dim(part.stop)
     unclear = (start is None and not is_none(part.start)) or (stop is None and not is_none(part.stop))
     if unclear:
-        strides = None if base.strides is None else (*base.strides[:axis], sizes.multiply(base.strides[axis], step), *base.strides[axis + 1 :])
+        strides = (
+            None
+            if base.strides is None
+            else (*base.strides[:axis], sizes.multiply(base.strides[axis], step), *base.strides[axis + 1 :])
+        )
         return Geometry((*base.shape[:axis], sizes.Size.fresh("length"), *base.shape[axis + 1 :]), strides, None)
     return views.slice_axis(base, axis, start, stop, step)
 
@@ -217,7 +240,11 @@ def _advanced_shape(path: Path, shape: Dims | None, parts: list[Value]) -> Dims 
             if facts.kind in ("bool", None) or facts.dtype == "uint8" or facts.shape is None:
                 return None
             indices.append(facts.shape)
-        elif isinstance(part, Sequence) and part.items is not None and all(as_dim(each) is not None for each in part.items):
+        elif (
+            isinstance(part, Sequence)
+            and part.items is not None
+            and all(as_dim(each) is not None for each in part.items)
+        ):
             indices.append((len(part.items),))
         elif isinstance(part, Slice) and axis < len(kept):
             geometry = _sliced(Geometry(tuple(kept), None, None), axis, part)

@@ -10,12 +10,31 @@ from collections.abc import Iterator
 import libcst as cst
 
 # Fields that hold no code: white space, commas, parentheses.
-_TRIVIA = ("whitespace", "comma", "lpar", "rpar", "lbracket", "rbracket", "lbrace", "rbrace", "semicolon", "header", "footer", "dot", "indent")
+_TRIVIA = (
+    "whitespace",
+    "comma",
+    "lpar",
+    "rpar",
+    "lbracket",
+    "rbracket",
+    "lbrace",
+    "rbrace",
+    "semicolon",
+    "header",
+    "footer",
+    "dot",
+    "indent",
+)
 
 
 @functools.cache
 def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind) if not any(word in field.name for word in _TRIVIA) and field.name not in ("leading_lines", "lines_after_decorators"))
+    return tuple(
+        field.name
+        for field in dataclasses.fields(kind)
+        if not any(word in field.name for word in _TRIVIA)
+        and field.name not in ("leading_lines", "lines_after_decorators")
+    )
 
 
 def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

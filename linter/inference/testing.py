@@ -75,7 +75,11 @@ def _compared(claim: Claim | None, node: cst.Comparison) -> Claim | None:
     target = node.comparisons[0]
     unlike = isinstance(target.operator, (cst.NotEqual, cst.IsNot, cst.NotIn))
     truth = _literal(target.comparator)
-    if len(node.comparisons) == 1 and truth is not None and isinstance(target.operator, (cst.Equal, cst.Is, cst.NotEqual, cst.IsNot)):
+    if (
+        len(node.comparisons) == 1
+        and truth is not None
+        and isinstance(target.operator, (cst.Equal, cst.Is, cst.NotEqual, cst.IsNot))
+    ):
         return dataclasses.replace(claim, negated=claim.negated != (unlike != (not truth)))
     return dataclasses.replace(claim, negated=claim.negated != unlike, compared=True)
 
@@ -112,12 +116,20 @@ def _argument_claim(claim: Claim | None, node: cst.Call, discarded: bool) -> Cla
 
 def called_name(node: cst.Call) -> str:
     """The last part of what a call calls."""
-    return node.func.attr.value if isinstance(node.func, cst.Attribute) else node.func.value if isinstance(node.func, cst.Name) else ""
+    return (
+        node.func.attr.value
+        if isinstance(node.func, cst.Attribute)
+        else node.func.value
+        if isinstance(node.func, cst.Name)
+        else ""
+    )
 
 
 def is_unittest_check(node: cst.CSTNode) -> bool:
     """`self.assertTrue(...)`: its arguments are asserted."""
-    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in UNITTEST_CHECKS
+    return (
+        isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in UNITTEST_CHECKS
+    )
 
 
 def record(
@@ -139,14 +151,18 @@ def record(
     if path.muted:
         return
     site = claim.node if claim is not None else node
-    operands = tuple(_operand(path, tensor, written if position == 0 else None) for position, tensor in enumerate(tensors))
+    operands = tuple(
+        _operand(path, tensor, written if position == 0 else None) for position, tensor in enumerate(tensors)
+    )
     if kind == "is_contiguous" and claim is not None and claim.compared:
         kind = "memory_format"
     frames = path.frames[1:]
     through = next((frame.call for frame in frames if frame.call is not None), None)
     within = frames[-1].function.node if frames else None
     name = within.name.value if isinstance(within, cst.FunctionDef) else ""
-    path.assertions.append(Assertion(kind, operands, Site(site), arguments, claim is None or not claim.negated, name, Site(through)))
+    path.assertions.append(
+        Assertion(kind, operands, Site(site), arguments, claim is None or not claim.negated, name, Site(through))
+    )
     path.last_query = query
 
 

@@ -38,7 +38,9 @@ def read_test(program: Program, node: cst.FunctionDef, owner: cst.ClassDef | Non
             break
     if state.runs:
         words = frozenset(state.words | state.subject)
-        program.judge_test(TestEvent(node.name.value, Site(node), words, tuple(state.runs), frozenset(state.subject), state.complete))
+        program.judge_test(
+            TestEvent(node.name.value, Site(node), words, tuple(state.runs), frozenset(state.subject), state.complete)
+        )
 
 
 class _Runs:
@@ -59,7 +61,9 @@ class _Runs:
         cls = None
         if self.owner is not None:
             found = scope.get(path, self.owner.name.value)
-            cls = found if isinstance(found, Class) and found.node is self.owner else make_class(path, scope, self.owner)
+            cls = (
+                found if isinstance(found, Class) and found.node is self.owner else make_class(path, scope, self.owner)
+            )
         lists = choices_of(path, scope, self.node, self.owner)
         self.total = math.prod(len(each.choices) for each in lists)
         self.complete &= self.total <= MAX_RUNS and all(each.complete for each in lists)
@@ -79,7 +83,9 @@ class _Runs:
             self.runs.append(TestRun(given, tuple(path.assertions), tuple(path.recorded), path.confidence))
 
 
-def _call(path: Path, scope: ModuleScope, node: cst.FunctionDef, cls: Class | None, choices: tuple[Choice, ...]) -> None:
+def _call(
+    path: Path, scope: ModuleScope, node: cst.FunctionDef, cls: Class | None, choices: tuple[Choice, ...]
+) -> None:
     values: dict[str, Value] = {}
     for choice in choices:
         values.update(zip(choice.names, choice.values))
@@ -121,7 +127,12 @@ def fixture(path: Path, scope: ModuleScope, name: str, param: cst.Param, given: 
             value = call_function(path, None, Function(node, scope), args)
     except (Raised, Returned):
         value = Unknown(name)
-    if isinstance(value, Sequence) and value.items is None and value.element is not None and any(isinstance(each, cst.Yield) for each in walk(node)):
+    if (
+        isinstance(value, Sequence)
+        and value.items is None
+        and value.element is not None
+        and any(isinstance(each, cst.Yield) for each in walk(node))
+    ):
         value = value.element()
     path.fixture_values[name] = value
     return value

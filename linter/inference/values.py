@@ -137,7 +137,8 @@ class TensorValue(Value):
         """Its rank turns out to be `rank`: sizes asked for earlier keep their symbols."""
         if self.facts.shape is None:
             shape = tuple(
-                self.known_sizes.get(axis) or self.known_sizes.get(axis - rank) or sizes.Size.fresh(f"size{axis}") for axis in range(rank)
+                self.known_sizes.get(axis) or self.known_sizes.get(axis - rank) or sizes.Size.fresh(f"size{axis}")
+                for axis in range(rank)
             )
             self.facts = self.facts.but(shape=shape)
 
@@ -157,7 +158,9 @@ class Sequence(Value):
     fields: names of the items of a named tuple, such as torch's (values, indices).
     """
 
-    def __init__(self, items: list[Value] | None, kind: str = "tuple", element: Callable[[], Value] | None = None) -> None:
+    def __init__(
+        self, items: list[Value] | None, kind: str = "tuple", element: Callable[[], Value] | None = None
+    ) -> None:
         super().__init__()
         self.items = items
         self.kind = kind
@@ -374,12 +377,18 @@ class Arguments:
 
     def rest(self, start: int) -> Arguments:
         """The arguments from position `start` on."""
-        nodes = {(key - start if isinstance(key, int) else key): node for key, node in self.nodes.items() if not isinstance(key, int) or key >= start}
+        nodes = {
+            (key - start if isinstance(key, int) else key): node
+            for key, node in self.nodes.items()
+            if not isinstance(key, int) or key >= start
+        }
         return Arguments(self.positional[start:], self.keywords, nodes, self.unknown_star, self.defaulted)
 
     def with_first(self, value: Value, node: cst.CSTNode | None = None) -> Arguments:
         """The same with one more in front (a method's receiver)."""
-        nodes: dict[int | str, cst.CSTNode] = {(key + 1 if isinstance(key, int) else key): each for key, each in self.nodes.items()}
+        nodes: dict[int | str, cst.CSTNode] = {
+            (key + 1 if isinstance(key, int) else key): each for key, each in self.nodes.items()
+        }
         if node is not None:
             nodes[0] = node
         return Arguments([value, *self.positional], self.keywords, nodes, self.unknown_star, self.defaulted)

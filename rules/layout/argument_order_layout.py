@@ -81,7 +81,13 @@ mask = torch.ones(2, 3, 4, 5)
 x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
 y = mask * x
 """,
-            ((5, 5, "result of 'mask * x' is row-major because 'mask' comes first; with 'x' first it is channels_last"),),
+            (
+                (
+                    5,
+                    5,
+                    "result of 'mask * x' is row-major because 'mask' comes first; with 'x' first it is channels_last",
+                ),
+            ),
         ),
         Invalid(
             """\

@@ -14,10 +14,30 @@ if TYPE_CHECKING:
     from stridelint.rules.screening import Nodes
 
 CONVERSIONS = {
-    **dict.fromkeys(("to", "type", "type_as", "cuda", "float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool"), "converted"),
+    **dict.fromkeys(
+        (
+            "to",
+            "type",
+            "type_as",
+            "cuda",
+            "float",
+            "double",
+            "half",
+            "bfloat16",
+            "int",
+            "long",
+            "short",
+            "char",
+            "byte",
+            "bool",
+        ),
+        "converted",
+    ),
     **dict.fromkeys(("contiguous",), "made contiguous"),
     **dict.fromkeys(("permute", "transpose", "t", "movedim", "swapaxes", "moveaxis"), "permuted"),
-    **dict.fromkeys(("view", "view_as", "reshape", "flatten", "squeeze", "unsqueeze", "expand", "expand_as"), "reshaped"),
+    **dict.fromkeys(
+        ("view", "view_as", "reshape", "flatten", "squeeze", "unsqueeze", "expand", "expand_as"), "reshaped"
+    ),
     "detach": "detached",
     "masked_fill": "filled",
 }
@@ -84,7 +104,11 @@ x.contiguous(memory_format=torch.channels_last)
 x.to(torch.float16)
 """,
             (
-                (4, 1, "the result of 'x.contiguous(memory_format=torch.channels_last)' is thrown away: 'x' is not made contiguous in place"),
+                (
+                    4,
+                    1,
+                    "the result of 'x.contiguous(memory_format=torch.channels_last)' is thrown away: 'x' is not made contiguous in place",
+                ),
                 (5, 1, "the result of 'x.to(torch.float16)' is thrown away: 'x' is not converted in place"),
             ),
         ),
@@ -98,7 +122,13 @@ def nhwc(tensor):
 x = torch.rand(2, 3, 4, 5)
 nhwc(x)
 """,
-            ((7, 1, "the result of 'tensor.contiguous(memory_format=torch.channels_last)' is thrown away: 'tensor' is not made contiguous in place"),),
+            (
+                (
+                    7,
+                    1,
+                    "the result of 'tensor.contiguous(memory_format=torch.channels_last)' is thrown away: 'tensor' is not made contiguous in place",
+                ),
+            ),
         ),
     )
 
@@ -112,5 +142,7 @@ nhwc(x)
         if event.discarded_at is None or event.out is not None or not event.tensors:
             return
         source = event.tensors[0]
-        message = f"the result of '{event.text}' is thrown away: {quoted(source)} is not {CONVERSIONS[event.op]} in place"
+        message = (
+            f"the result of '{event.text}' is thrown away: {quoted(source)} is not {CONVERSIONS[event.op]} in place"
+        )
         yield found(self, event, message, site=event.discarded_at)

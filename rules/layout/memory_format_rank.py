@@ -37,7 +37,21 @@ class MemoryFormatRank(Rule):
     name = "memory-format-rank"
     severity = Severity.ERROR
     words = ("channels_last",)
-    ops = frozenset({"to", "contiguous", "clone", "is_contiguous", "empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "Module.to"})
+    ops = frozenset(
+        {
+            "to",
+            "contiguous",
+            "clone",
+            "is_contiguous",
+            "empty_like",
+            "zeros_like",
+            "ones_like",
+            "full_like",
+            "rand_like",
+            "randn_like",
+            "Module.to",
+        }
+    )
 
     VALID = (
         """\

@@ -27,7 +27,9 @@ class Strided(Flow):
         if isinstance(node, ast.Constant):
             return False
         if isinstance(node, ast.Attribute):
-            return True if node.attr in _CHANGERS else False if node.attr in ("shape", "dtype", "device", "ndim") else None
+            return (
+                True if node.attr in _CHANGERS else False if node.attr in ("shape", "dtype", "device", "ndim") else None
+            )
         if isinstance(node, ast.Call):
             name = name_of(node.func)
             if any(keyword.arg == "memory_format" for keyword in node.keywords):
@@ -53,7 +55,9 @@ def views_of_strided(nodes: Nodes) -> frozenset[str]:
     """Where `view` may be called on a tensor that is not row-major, or channels_last be merged away."""
     views = [(call, unit) for call, unit in nodes.calls if name_of(call.func) in ("view", "view_as", "view_as_complex")]
     if "memory_format" in nodes.names:  # It changes modules in place, and their results with them.
-        return frozenset(unit for call, unit in nodes.calls if name_of(call.func) in _COPYING_WORDS) | {unit for _, unit in views}
+        return frozenset(unit for call, unit in nodes.calls if name_of(call.func) in _COPYING_WORDS) | {
+            unit for _, unit in views
+        }
     if not views:
         return frozenset()
     flow = Strided(nodes)
@@ -69,7 +73,9 @@ def _receiver(call: ast.Call) -> ast.expr:
 def discards(nodes: Nodes, methods: frozenset[str]) -> frozenset[str]:
     """Where a call of one of the methods stands as a statement, itself or behind a helper that only returns it."""
     helpers = {function.name for function, _ in nodes.functions if _only_returns(function, methods)}
-    return frozenset(unit for value, unit in nodes.statements if isinstance(value, ast.Call) and name_of(value) in methods | helpers)
+    return frozenset(
+        unit for value, unit in nodes.statements if isinstance(value, ast.Call) and name_of(value) in methods | helpers
+    )
 
 
 def _only_returns(function: ast.FunctionDef | ast.AsyncFunctionDef, methods: frozenset[str]) -> bool:
@@ -103,9 +109,17 @@ def mixes_formats(nodes: Nodes, operators: frozenset[str]) -> frozenset[str]:
             unit for call, unit in nodes.calls if name_of(call.func) in operators
         }
     flow = ChannelsLast(nodes)
-    found = {unit for operation, unit in nodes.operations if flow.holds(operation.left, unit) or flow.holds(operation.right, unit)}
+    found = {
+        unit
+        for operation, unit in nodes.operations
+        if flow.holds(operation.left, unit) or flow.holds(operation.right, unit)
+    }
     found |= {unit for call, unit in nodes.calls if name_of(call.func) in operators and flow.holds(call, unit)}
-    found |= {unit for compared, unit in nodes.compared if any(flow.holds(each, unit) for each in (compared.left, *compared.comparators))}
+    found |= {
+        unit
+        for compared, unit in nodes.compared
+        if any(flow.holds(each, unit) for each in (compared.left, *compared.comparators))
+    }
     return frozenset(found)
 
 
@@ -115,7 +129,10 @@ def _is_nhwc_permutation(call: ast.Call) -> bool:
     values = call.args
     if len(values) in (1, 2) and isinstance(values[-1], (ast.Tuple, ast.List)):
         values = values[-1].elts
-    numbers = [each.value if isinstance(each, ast.Constant) else -each.operand.value if _is_negative(each) else None for each in values]  # type: ignore[attr-defined]
+    numbers = [
+        each.value if isinstance(each, ast.Constant) else -each.operand.value if _is_negative(each) else None
+        for each in values
+    ]  # type: ignore[attr-defined]
     if None in numbers or not numbers or call.keywords:
         return True
     if name != "permute":

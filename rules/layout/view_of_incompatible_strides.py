@@ -66,9 +66,21 @@ y = x.clone().view(6, 20)
 z = torch.rand(3, 4).t().view(torch.uint8)
 """,
             (
-                (4, 8, "'x.view(2, -1)' raises: its strides (60, 1, 15, 3) do not allow this view of shape (2, 3, 4, 5); use .reshape(...)"),
-                (5, 5, "'x.clone().view(6, 20)' raises: its strides (60, 1, 15, 3) do not allow this view of shape (2, 3, 4, 5); use .reshape(...)"),
-                (6, 5, "'torch.rand(3, 4).t().view(torch.uint8)' raises: a view as another dtype needs stride(-1) == 1, it is 4; call .contiguous() first"),
+                (
+                    4,
+                    8,
+                    "'x.view(2, -1)' raises: its strides (60, 1, 15, 3) do not allow this view of shape (2, 3, 4, 5); use .reshape(...)",
+                ),
+                (
+                    5,
+                    5,
+                    "'x.clone().view(6, 20)' raises: its strides (60, 1, 15, 3) do not allow this view of shape (2, 3, 4, 5); use .reshape(...)",
+                ),
+                (
+                    6,
+                    5,
+                    "'torch.rand(3, 4).t().view(torch.uint8)' raises: a view as another dtype needs stride(-1) == 1, it is 4; call .contiguous() first",
+                ),
             ),
         ),
         Invalid(
@@ -79,7 +91,13 @@ def rows(images):
     images = images.to(memory_format=torch.channels_last)
     return images.flatten(1)
 """,
-            ((5, 12, "'images.flatten(1)' copies the whole tensor: it is channels_last, and merging its channels with pixels is no view"),),
+            (
+                (
+                    5,
+                    12,
+                    "'images.flatten(1)' copies the whole tensor: it is channels_last, and merging its channels with pixels is no view",
+                ),
+            ),
         ),
     )
 
@@ -124,7 +142,12 @@ def rows(images):
         else:
             need = "view_as_complex needs stride(-1) == 1"
         if isinstance(strides[-1], int):
-            yield found(self, event, f"'{event.text}' raises: {need}, it is {strides[-1]}; call .contiguous() first", about=(source,))
+            yield found(
+                self,
+                event,
+                f"'{event.text}' raises: {need}, it is {strides[-1]}; call .contiguous() first",
+                about=(source,),
+            )
         elif strides[-1].symbol is not None or len(strides[-1].terms) == 1:
             message = f"'{event.text}' raises: {need}, it is {strides[-1]}; call .contiguous() first"
             yield found(self, event, message, confidence=Confidence.LIKELY, about=(source,))
@@ -132,7 +155,11 @@ def rows(images):
     def _copy(self, event: TensorEvent, source: Operand) -> Iterator[Finding]:
         """A reshape that copies is worth a word where the layout was asked for and is merged away."""
         shape = _dims(event.arguments.get("shape"))
-        if shape is None or source.facts.rank != 4 or not any("becomes channels_last" in note.message for note in source.story):
+        if (
+            shape is None
+            or source.facts.rank != 4
+            or not any("becomes channels_last" in note.message for note in source.story)
+        ):
             return
         if questions.is_contiguous(source.facts, "channels_last").answer is not Answer.YES:
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from stridelint.rules.events import Form, Operand, TensorEvent
 from stridelint.rules.rule import Finding, Rule
 
 if TYPE_CHECKING:
-    import ast
+    from stridelint.rules.screening import Nodes
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,9 @@ from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import (  # noqa: F401
     comparisons,
     constants,
+    containers,
     conversions,
+    copying,
     data,
     factories,
     modes,
@@ -18,6 +20,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     numpy_api,
     python_api,
     queries,
+    types,
     view_ops,
 )
 from stridelint.linter.inference.torch_api.apply import apply_call
@@ -45,7 +48,9 @@ PROVING = frozenset(
     index_select scatter scatter_ gather unfold narrow repeat_interleave view_as expand_as chunk argmax argmin clamp clamp_ backward""".split()
 )
 # Methods that own classes have too, to apply them to the tensors they hold.
-CONTAINER_METHODS = frozenset("to contiguous clone cpu cuda detach half float double bfloat16 type share_memory_ pin_memory is_contiguous".split())
+CONTAINER_METHODS = frozenset(
+    "to contiguous clone cpu cuda detach half float double bfloat16 type share_memory_ pin_memory is_contiguous".split()
+)
 
 
 def call_external(path: Path, node: cst.Call, dotted: str, args: Arguments) -> Value:
@@ -84,7 +89,19 @@ def _torch(path: Path, node: cst.Call, name: str, args: Arguments) -> Value:
     last = name.rpartition(".")[2]
     if name.startswith("nn.") and last[:1].isupper():
         return modules.make_layer(path, node, last, args)
-    if name in ("compile", "jit.script", "jit.trace", "nn.utils.weight_norm", "nn.utils.spectral_norm", "nn.utils.parametrizations.weight_norm", "nn.utils.convert_conv2d_weight_memory_format") and args.positional:
+    if (
+        name
+        in (
+            "compile",
+            "jit.script",
+            "jit.trace",
+            "nn.utils.weight_norm",
+            "nn.utils.spectral_norm",
+            "nn.utils.parametrizations.weight_norm",
+            "nn.utils.convert_conv2d_weight_memory_format",
+        )
+        and args.positional
+    ):
         return args.positional[0]
     return Unknown(name)
 
@@ -109,7 +126,7 @@ def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments
     if isinstance(receiver, ArrayValue):
         return numpy_api.array_method(path, node, callee, args)
     if isinstance(receiver, (Sequence, Mapping, Constant, SizeValue)):
-        return python_api.container_method(path, callee, args)
+        return containers.container_method(path, callee, args)
     if isinstance(receiver, Class):
         return Unknown(callee.name)
     if isinstance(receiver, Unknown):
@@ -137,7 +154,11 @@ def _unknown_method(path: Path, node: cst.Call, receiver: Unknown, name: str, ar
 
 def tensor_method(path: Path, node: cst.CSTNode, name: str, receiver: TensorValue, args: Arguments) -> Value:
     """`tensor.name(...)`."""
-    if not receiver.proven and name not in CONTAINER_METHODS and any("channels_last" in step for step, _ in receiver.story):
+    if (
+        not receiver.proven
+        and name not in CONTAINER_METHODS
+        and any("channels_last" in step for step, _ in receiver.story)
+    ):
         receiver.prove()  # converted to a memory format, and now used as only a tensor is
     model = methods.get(name)
     if model is not None:
@@ -161,7 +182,9 @@ def _unlisted(path: Path, node: cst.CSTNode, name: str, receiver: TensorValue, a
         from stridelint.rules.contract.generic import strides_in_order
 
         dims = view_ops.dim_arguments(Call(path, node, name, args, receiver))
-        receiver.facts = receiver.facts.but(shape=dims, strides=None if dims is None else strides_in_order(dims, range(len(dims))))
+        receiver.facts = receiver.facts.but(
+            shape=dims, strides=None if dims is None else strides_in_order(dims, range(len(dims)))
+        )
         return receiver
     if name in ("set_", "swap_", "resize_as_", "t_", "transpose_", "squeeze_", "unsqueeze_", "swapaxes_"):
         receiver.facts = receiver.facts.but(shape=None, strides=None, storage_offset=None)

@@ -134,7 +134,9 @@ def tensors_of(bound: Dict[str, object]) -> tuple[Operand, ...]:
     return tuple(found)
 
 
-def _proven(path: Path, variant: Variant, bound: dict[str, object], args: Arguments, inputs: list[Value]) -> dict[str, object]:
+def _proven(
+    path: Path, variant: Variant, bound: dict[str, object], args: Arguments, inputs: list[Value]
+) -> dict[str, object]:
     """Arguments of unknown type in places where torch takes tensors only are tensors."""
     from stridelint.linter.inference.attributes import as_tensor
 
@@ -155,7 +157,9 @@ def _proven(path: Path, variant: Variant, bound: dict[str, object], args: Argume
     return bound
 
 
-def result_facts(path: Path, operator: Operator, variant: Variant | None, bound: Dict[str, object]) -> list[TensorFacts]:
+def result_facts(
+    path: Path, operator: Operator, variant: Variant | None, bound: Dict[str, object]
+) -> list[TensorFacts]:
     """What is known of each result."""
     tensors = [each.facts for each in tensors_of(bound)]
     if variant is None or not variant.measured:
@@ -241,10 +245,21 @@ def _written(path: Path, out: Value, results: list[TensorFacts]) -> Value:
     return out
 
 
-def _values(path: Path, operator: Operator, variant: Variant | None, results: list[TensorFacts], node: cst.CSTNode, story: tuple[Step, ...]) -> Value:
+def _values(
+    path: Path,
+    operator: Operator,
+    variant: Variant | None,
+    results: list[TensorFacts],
+    node: cst.CSTNode,
+    story: tuple[Step, ...],
+) -> Value:
     if variant is None or not variant.measured:
         counts = {len(each.outputs) for each in operator.variants if each.measured}
-        return path.tensor(TensorFacts(requires_grad=results[0].requires_grad), story=story) if counts == {1} else Unknown(operator.name)
+        return (
+            path.tensor(TensorFacts(requires_grad=results[0].requires_grad), story=story)
+            if counts == {1}
+            else Unknown(operator.name)
+        )
     values: list[Value] = [path.tensor(facts, story=story) for facts in results]
     if len(values) == 1:
         return values[0]

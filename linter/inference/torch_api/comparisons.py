@@ -14,7 +14,14 @@ KINDS = {"equal": "equal", "array_equal": "equal", "allclose": "allclose", "iscl
 CLOSE = ("torch.testing.assert_close", "torch.testing.assert_allclose", "torch.testing._comparison.assert_close")
 ARRAYS = tuple(
     f"numpy.testing.{name}"
-    for name in ("assert_allclose", "assert_array_equal", "assert_equal", "assert_almost_equal", "assert_array_almost_equal", "assert_array_almost_equal_nulp")
+    for name in (
+        "assert_allclose",
+        "assert_array_equal",
+        "assert_equal",
+        "assert_almost_equal",
+        "assert_array_almost_equal",
+        "assert_array_almost_equal_nulp",
+    )
 )
 
 
@@ -42,7 +49,9 @@ def compare_with(call: Call) -> Value:
 @function(*CLOSE)
 def assert_close(call: Call) -> Value:
     """`torch.testing.assert_close(a, b, check_stride=...)`."""
-    arguments: dict[str, object] = {key: plain(call.path, value) for key, value in call.args.keywords.items() if key == "check_stride"}
+    arguments: dict[str, object] = {
+        key: plain(call.path, value) for key, value in call.args.keywords.items() if key == "check_stride"
+    }
     testing.record(call.path, "assert_close", _compared(call.args), arguments, call.node)
     return NONE
 

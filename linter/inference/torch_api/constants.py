@@ -8,7 +8,15 @@ from stridelint.linter.inference.values import Constant, Dtype, MemoryFormat, Va
 from stridelint.rules.contract.dtypes import ALIASES, DTYPES
 
 MEMORY_FORMATS = frozenset({"channels_last", "channels_last_3d", "contiguous_format", "preserve_format"})
-_NUMBERS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau, "Inf": math.inf, "newaxis": None}
+_NUMBERS = {
+    "pi": math.pi,
+    "e": math.e,
+    "inf": math.inf,
+    "nan": math.nan,
+    "tau": math.tau,
+    "Inf": math.inf,
+    "newaxis": None,
+}
 TENSOR_TYPES = {
     "FloatTensor": "float32",
     "DoubleTensor": "float64",
@@ -46,5 +54,10 @@ def dtype_name(value: Value | None) -> str | None:
     if isinstance(value, Dtype):
         return value.name
     if isinstance(value, External):
-        return {"builtins.float": "float32", "builtins.int": "int64", "builtins.bool": "bool", "builtins.complex": "complex64"}.get(value.dotted)
+        return {
+            "builtins.float": "float32",
+            "builtins.int": "int64",
+            "builtins.bool": "bool",
+            "builtins.complex": "complex64",
+        }.get(value.dotted)
     return None

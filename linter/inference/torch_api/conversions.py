@@ -8,7 +8,18 @@ from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.constants import TENSOR_TYPES, dtype_name
 from stridelint.linter.inference.torch_api.emit import emit, operand
 from stridelint.linter.inference.torch_api.registry import Call, function, method
-from stridelint.linter.inference.values import Constant, Device, Dtype, External, Instance, MemoryFormat, TensorValue, Unknown, Value, is_none
+from stridelint.linter.inference.values import (
+    Constant,
+    Device,
+    Dtype,
+    External,
+    Instance,
+    MemoryFormat,
+    TensorValue,
+    Unknown,
+    Value,
+    is_none,
+)
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.dtypes import kind_of
@@ -105,7 +116,9 @@ def to(call: Call) -> Value:
         if facts.shape is None:
             tensor.refine_rank(4 if wanted.memory_format == "channels_last" else 5)
     facts = path.facts(tensor)
-    known = facts.but(dtype=None, kind=None) if (wanted.unclear or (wanted.dtype_given and wanted.dtype is None)) else facts
+    known = (
+        facts.but(dtype=None, kind=None) if (wanted.unclear or (wanted.dtype_given and wanted.dtype is None)) else facts
+    )
     memory_format = None if wanted.memory_format == "unknown" else wanted.memory_format
     result, alias = questions.converted(known, dtype=wanted.dtype, memory_format=memory_format)
     if wanted.memory_format == "unknown":
@@ -120,7 +133,13 @@ def to(call: Call) -> Value:
     result = result.but(device=device)
     if wanted.unclear or (wanted.dtype_given and wanted.dtype is None):
         alias = alias & Answer.UNKNOWN
-    step = f"becomes {memory_format} here" if memory_format not in (None, "preserve_format") else "is converted here" if wanted.dtype_given else ""
+    step = (
+        f"becomes {memory_format} here"
+        if memory_format not in (None, "preserve_format")
+        else "is converted here"
+        if wanted.dtype_given
+        else ""
+    )
     value = _converted(call, result, alias, step)
     arguments: dict[str, object] = {}
     if wanted.memory_format is not None:
@@ -130,7 +149,11 @@ def to(call: Call) -> Value:
     if wanted.device_given:
         arguments["device"] = wanted.device or UnknownArgument.UNKNOWN
     _emit(call, value, facts, arguments)
-    if memory_format == "contiguous_format" and value is tensor and questions.is_contiguous(facts, memory_format).answer is Answer.NO:
+    if (
+        memory_format == "contiguous_format"
+        and value is tensor
+        and questions.is_contiguous(facts, memory_format).answer is Answer.NO
+    ):
         tensor.story = (*tensor.story[-3:], (NO_OP, call.node))
     return value
 
@@ -143,7 +166,11 @@ def _converted(call: Call, facts: TensorFacts, alias: Answer, step: str) -> Tens
     grad = _copied_grad(path, tensor, facts)
     storage = path.new_storage() if alias is Answer.NO else None
     story = (*tensor.story[-3:], (step, call.node)) if step else tensor.story
-    value = TensorValue(facts.but(storage=storage, storage_offset=0 if alias is Answer.NO else None, requires_grad=grad, is_leaf=None), story, tensor.proven)
+    value = TensorValue(
+        facts.but(storage=storage, storage_offset=0 if alias is Answer.NO else None, requires_grad=grad, is_leaf=None),
+        story,
+        tensor.proven,
+    )
     value.base = tensor
     return value
 
@@ -158,7 +185,18 @@ def _copied_grad(path: Path, tensor: TensorValue, facts: TensorFacts) -> bool | 
 def _emit(call: Call, result: TensorValue, before: TensorFacts, arguments: dict[str, object]) -> None:
     receiver = operand(call.path, call.tensor, call.args.nodes.get("receiver"))
     sites = {name: each for name, each in call.args.nodes.items() if isinstance(name, str)}
-    emit(call.path, call.name, call.form, call.node, {"input": receiver, **arguments}, (receiver,), None, result.facts, sites, call.tensor)
+    emit(
+        call.path,
+        call.name,
+        call.form,
+        call.node,
+        {"input": receiver, **arguments},
+        (receiver,),
+        None,
+        result.facts,
+        sites,
+        call.tensor,
+    )
 
 
 def _format_argument(call: Call, index: int, default: str) -> str | None:
@@ -276,8 +314,12 @@ def detach(call: Call) -> Value:
 def set_grad(call: Call) -> Value:
     """`x.requires_grad_()`, `x.detach_()`."""
     wanted = call.get(0, "requires_grad")
-    enabled: bool | None = False if call.name == "detach_" else True if wanted is None else call.path.known_truth(wanted)
-    call.tensor.facts = call.tensor.facts.but(requires_grad=enabled, is_leaf=True if enabled is False else call.tensor.facts.is_leaf)
+    enabled: bool | None = (
+        False if call.name == "detach_" else True if wanted is None else call.path.known_truth(wanted)
+    )
+    call.tensor.facts = call.tensor.facts.but(
+        requires_grad=enabled, is_leaf=True if enabled is False else call.tensor.facts.is_leaf
+    )
     if enabled:
         call.tensor.story = (*call.tensor.story[-3:], ("requires grad from here", call.node))
     return call.tensor
@@ -348,5 +390,10 @@ def convert_module(path: Path, call: Call, module: Instance, tensors: list[Tenso
             result = facts.but(strides=None)
         device = wanted.device if wanted.device_given or wanted.unclear else facts.device
         tensor.facts = result.but(
-            dtype=dtype, kind=facts.kind, device=device, storage=facts.storage, requires_grad=facts.requires_grad, is_leaf=facts.is_leaf
+            dtype=dtype,
+            kind=facts.kind,
+            device=device,
+            storage=facts.storage,
+            requires_grad=facts.requires_grad,
+            is_leaf=facts.is_leaf,
         )

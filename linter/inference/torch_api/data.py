@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.registry import Call, function
-from stridelint.linter.inference.values import Arguments, Constant, Instance, Mapping, Sequence, TensorValue, Unknown, Value, as_dim, as_int, is_none
+from stridelint.linter.inference.values import (
+    Arguments,
+    Constant,
+    Instance,
+    Mapping,
+    Sequence,
+    TensorValue,
+    Unknown,
+    Value,
+    as_dim,
+    as_int,
+    is_none,
+)
 from stridelint.rules.contract.facts import Dim
 from stridelint.rules.contract.generic import strides_in_order
 
@@ -16,7 +28,17 @@ MAX_BATCHES = 12
 def data_loader(call: Call) -> Value:
     """`DataLoader(dataset, batch_size, shuffle, ...)`."""
     loader = Instance(None, LOADER)
-    names = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory", "drop_last")
+    names = (
+        "dataset",
+        "batch_size",
+        "shuffle",
+        "sampler",
+        "batch_sampler",
+        "num_workers",
+        "collate_fn",
+        "pin_memory",
+        "drop_last",
+    )
     loader.attributes = {**dict(zip(names, call.args.positional)), **call.args.keywords}
     loader.complete = not call.args.unknown_star
     return loader
@@ -83,7 +105,9 @@ def collated(path: Path, sample: Value, count: int) -> Value:
         facts = path.facts(sample)
         shape = None if facts.shape is None else (count, *facts.shape)
         strides = None if shape is None else strides_in_order(shape, range(len(shape)))
-        return path.tensor(facts.but(shape=shape, strides=strides, storage=None, storage_offset=0, is_leaf=None), story=sample.story)
+        return path.tensor(
+            facts.but(shape=shape, strides=strides, storage=None, storage_offset=0, is_leaf=None), story=sample.story
+        )
     if isinstance(sample, Sequence) and sample.items is not None:
         return Sequence([collated(path, each, count) for each in sample.items], "list")
     if isinstance(sample, Mapping):

@@ -57,8 +57,14 @@ def plain(path: Path, value: Value | None, node: cst.CSTNode | None = None) -> o
     if isinstance(value, (Dtype, MemoryFormat, Device)):
         return value.name
     if isinstance(value, Sequence) and value.items is not None:
-        parts = node.elements if isinstance(node, (cst.Tuple, cst.List)) and len(node.elements) == len(value.items) else None
-        return tuple(plain(path, each, None if parts is None else parts[index].value) for index, each in enumerate(value.items))
+        parts = (
+            node.elements
+            if isinstance(node, (cst.Tuple, cst.List)) and len(node.elements) == len(value.items)
+            else None
+        )
+        return tuple(
+            plain(path, each, None if parts is None else parts[index].value) for index, each in enumerate(value.items)
+        )
     if isinstance(value, Unknown) and value.tensor is not None and value.tensor.proven:
         return operand(path, value.tensor, node)
     if isinstance(value, Number):
@@ -84,7 +90,20 @@ def emit(
 
     def make() -> TensorEvent:
         argument_sites = {name: Site(each) for name, each in (sites or {}).items()}
-        return TensorEvent(op, form, arguments, tensors, Site(node), out, result, grad, discarded_at, argument_sites, confidence, path.program.once(node, source_text, node))
+        return TensorEvent(
+            op,
+            form,
+            arguments,
+            tensors,
+            Site(node),
+            out,
+            result,
+            grad,
+            discarded_at,
+            argument_sites,
+            confidence,
+            path.program.once(node, source_text, node),
+        )
 
     if waits_for is not None and not waits_for.proven:
         muted = path.muted

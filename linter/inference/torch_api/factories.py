@@ -31,7 +31,9 @@ from stridelint.rules.events import Form, Operand
 SIZED = ("empty", "zeros", "ones", "rand", "randn")
 
 
-def made(call: Call, shape: Dims | None, dtype: str | None, kind: str | None = None, step: str = "is made here") -> Value:
+def made(
+    call: Call, shape: Dims | None, dtype: str | None, kind: str | None = None, step: str = "is made here"
+) -> Value:
     """A new row-major tensor; dtype=, device=, requires_grad=, memory_format= and out= of the call are followed."""
     path, keywords = call.path, call.args.keywords
     given = keywords.get("dtype")
@@ -67,7 +69,9 @@ def _into_out(call: Call, facts: TensorFacts, out: Value) -> Value:
             facts = facts.but(dtype=out.facts.dtype, kind=out.facts.kind)  # a factory without dtype= takes out's
         facts = facts.but(device=out.facts.device if call.args.keywords.get("device") is None else facts.device)
     sites = {name: each for name, each in call.args.nodes.items() if isinstance(name, str)}
-    emit(path, name, Form.FUNCTION, call.node, arguments, (), plain(path, out, call.args.nodes.get("out")), facts, sites)
+    emit(
+        path, name, Form.FUNCTION, call.node, arguments, (), plain(path, out, call.args.nodes.get("out")), facts, sites
+    )
     return _written(path, out, [facts])
 
 
@@ -142,7 +146,15 @@ def arange(call: Call) -> Value:
     return made(call, (length,), dtype, kind)
 
 
-@function("torch.linspace", "torch.logspace", "torch.hann_window", "torch.hamming_window", "torch.blackman_window", "torch.bartlett_window", "torch.kaiser_window")
+@function(
+    "torch.linspace",
+    "torch.logspace",
+    "torch.hann_window",
+    "torch.hamming_window",
+    "torch.blackman_window",
+    "torch.bartlett_window",
+    "torch.kaiser_window",
+)
 def linspace(call: Call) -> Value:
     """One axis of floats."""
     index = 2 if call.name in ("torch.linspace", "torch.logspace") else 0
@@ -210,7 +222,10 @@ def _from_data(call: Call, data: ArrayValue | TensorValue) -> Value:
     copied = facts if aliases else questions.cloned(facts)
     grad = facts.requires_grad if aliases and isinstance(data, TensorValue) else value.facts.requires_grad
     value.facts = value.facts.but(
-        strides=copied.strides, storage=facts.storage if aliases else value.facts.storage, storage_offset=facts.storage_offset if aliases else 0, requires_grad=grad
+        strides=copied.strides,
+        storage=facts.storage if aliases else value.facts.storage,
+        storage_offset=facts.storage_offset if aliases else 0,
+        requires_grad=grad,
     )
     return value
 
@@ -232,8 +247,14 @@ def _nested(path: Path, data: Value | None) -> tuple[Dims | None, str | None, st
         parts = [_nested(path, each) for each in data.items]
         shape = parts[0][0] if all(part[0] == parts[0][0] for part in parts) else None
         kinds = [part[2] for part in parts]
-        kind = None if None in kinds else max((each for each in kinds if each is not None), key=("bool", "integer", "float", "complex").index)
-        dtype = {"bool": "bool", "integer": "int64", "float": path.default_dtype, "complex": "complex64"}.get(kind or "")
+        kind = (
+            None
+            if None in kinds
+            else max((each for each in kinds if each is not None), key=("bool", "integer", "float", "complex").index)
+        )
+        dtype = {"bool": "bool", "integer": "int64", "float": path.default_dtype, "complex": "complex64"}.get(
+            kind or ""
+        )
         return (None if shape is None else (len(data.items), *shape)), dtype, kind
     if data is None:
         return None, None, None
@@ -269,7 +290,18 @@ def new(call: Call) -> Value:
         value.facts = value.facts.but(device=facts.device)
     receiver = plain(call.path, call.tensor, call.args.nodes.get("receiver"))
     if isinstance(value, TensorValue) and isinstance(receiver, Operand):
-        emit(call.path, call.name, call.form, call.node, {"input": receiver, "size": shape}, (receiver,), None, value.facts, None, call.tensor)
+        emit(
+            call.path,
+            call.name,
+            call.form,
+            call.node,
+            {"input": receiver, "size": shape},
+            (receiver,),
+            None,
+            value.facts,
+            None,
+            call.tensor,
+        )
     return value
 
 

@@ -6,7 +6,18 @@ from dataclasses import dataclass
 
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.constants import dtype_name
-from stridelint.linter.inference.values import FALSE, NONE, Arguments, Constant, Instance, Sequence, Value, as_dim, as_dims, is_none
+from stridelint.linter.inference.values import (
+    FALSE,
+    NONE,
+    Arguments,
+    Constant,
+    Instance,
+    Sequence,
+    Value,
+    as_dim,
+    as_dims,
+    is_none,
+)
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
@@ -30,29 +41,71 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 _CONV = _words("in_channels out_channels kernel_size stride padding dilation groups bias padding_mode device dtype")
-_CONV_TRANSPOSE = _words("in_channels out_channels kernel_size stride padding output_padding groups bias dilation padding_mode device dtype")
+_CONV_TRANSPOSE = _words(
+    "in_channels out_channels kernel_size stride padding output_padding groups bias dilation padding_mode device dtype"
+)
 _BATCH_NORM = _words("num_features eps momentum affine track_running_stats device dtype")
 _MAX_POOL = _words("kernel_size stride padding dilation return_indices ceil_mode")
 _AVG_POOL = _words("kernel_size stride padding ceil_mode count_include_pad divisor_override")
 _F = "nn.functional."
 
 LAYERS: dict[str, Layer] = {
-    **{f"Conv{n}d": Layer(_CONV, f"{_F}conv{n}d", _words("stride padding dilation groups"), ("weight", "bias")) for n in (1, 2, 3)},
     **{
-        f"ConvTranspose{n}d": Layer(_CONV_TRANSPOSE, f"{_F}conv_transpose{n}d", _words("stride padding output_padding groups dilation"), ("weight", "bias"))
+        f"Conv{n}d": Layer(_CONV, f"{_F}conv{n}d", _words("stride padding dilation groups"), ("weight", "bias"))
+        for n in (1, 2, 3)
+    },
+    **{
+        f"ConvTranspose{n}d": Layer(
+            _CONV_TRANSPOSE,
+            f"{_F}conv_transpose{n}d",
+            _words("stride padding output_padding groups dilation"),
+            ("weight", "bias"),
+        )
         for n in (1, 2, 3)
     },
     "Linear": Layer(_words("in_features out_features bias device dtype"), f"{_F}linear", (), ("weight", "bias")),
-    "Embedding": Layer(_words("num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse device dtype"), f"{_F}embedding", (), ("weight",)),
-    **{f"BatchNorm{n}d": Layer(_BATCH_NORM, f"{_F}batch_norm", (), ("running_mean", "running_var", "weight", "bias")) for n in (1, 2, 3)},
+    "Embedding": Layer(
+        _words("num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse device dtype"),
+        f"{_F}embedding",
+        (),
+        ("weight",),
+    ),
+    **{
+        f"BatchNorm{n}d": Layer(_BATCH_NORM, f"{_F}batch_norm", (), ("running_mean", "running_var", "weight", "bias"))
+        for n in (1, 2, 3)
+    },
     "SyncBatchNorm": Layer(_BATCH_NORM, f"{_F}batch_norm", (), ("running_mean", "running_var", "weight", "bias")),
     **{f"InstanceNorm{n}d": Layer(_BATCH_NORM, f"{_F}instance_norm") for n in (1, 2, 3)},
-    "GroupNorm": Layer(_words("num_groups num_channels eps affine device dtype"), f"{_F}group_norm", ("num_groups",), (), ("weight", "bias")),
-    "LayerNorm": Layer(_words("normalized_shape eps elementwise_affine bias device dtype"), f"{_F}layer_norm", ("normalized_shape",), (), ("weight", "bias")),
-    **{f"MaxPool{n}d": Layer(_MAX_POOL, f"{_F}max_pool{n}d", _words("kernel_size stride padding dilation ceil_mode")) for n in (1, 2, 3)},
-    **{f"AvgPool{n}d": Layer(_AVG_POOL, f"{_F}avg_pool{n}d", _words("kernel_size stride padding ceil_mode")) for n in (1, 2, 3)},
-    **{f"Adaptive{k}Pool{n}d": Layer(("output_size",), f"{_F}adaptive_{k.lower()}_pool{n}d", ("output_size",)) for k in ("Avg", "Max") for n in (1, 2, 3)},
-    "Upsample": Layer(_words("size scale_factor mode align_corners"), f"{_F}interpolate", _words("size scale_factor mode")),
+    "GroupNorm": Layer(
+        _words("num_groups num_channels eps affine device dtype"),
+        f"{_F}group_norm",
+        ("num_groups",),
+        (),
+        ("weight", "bias"),
+    ),
+    "LayerNorm": Layer(
+        _words("normalized_shape eps elementwise_affine bias device dtype"),
+        f"{_F}layer_norm",
+        ("normalized_shape",),
+        (),
+        ("weight", "bias"),
+    ),
+    **{
+        f"MaxPool{n}d": Layer(_MAX_POOL, f"{_F}max_pool{n}d", _words("kernel_size stride padding dilation ceil_mode"))
+        for n in (1, 2, 3)
+    },
+    **{
+        f"AvgPool{n}d": Layer(_AVG_POOL, f"{_F}avg_pool{n}d", _words("kernel_size stride padding ceil_mode"))
+        for n in (1, 2, 3)
+    },
+    **{
+        f"Adaptive{k}Pool{n}d": Layer(("output_size",), f"{_F}adaptive_{k.lower()}_pool{n}d", ("output_size",))
+        for k in ("Avg", "Max")
+        for n in (1, 2, 3)
+    },
+    "Upsample": Layer(
+        _words("size scale_factor mode align_corners"), f"{_F}interpolate", _words("size scale_factor mode")
+    ),
     "UpsamplingNearest2d": Layer(_words("size scale_factor"), f"{_F}interpolate", _words("size scale_factor")),
     "UpsamplingBilinear2d": Layer(_words("size scale_factor"), f"{_F}interpolate", _words("size scale_factor")),
     "PixelShuffle": Layer(("upscale_factor",), f"{_F}pixel_shuffle", ("upscale_factor",)),
@@ -109,10 +162,17 @@ def parameters_of(path: Path, name: str, config: dict[str, Value]) -> dict[str, 
         axes = int(name[-2])
         given = config.get("kernel_size")
         kernel = as_dims(given) if isinstance(given, Sequence) else (dim("kernel_size"),) * axes
-        kernel = kernel if kernel is not None and len(kernel) == axes else tuple(sizes.Size.fresh("kernel") for _ in range(axes))
+        kernel = (
+            kernel
+            if kernel is not None and len(kernel) == axes
+            else tuple(sizes.Size.fresh("kernel") for _ in range(axes))
+        )
         first, second = ("in_channels", "out_channels") if "Transpose" in name else ("out_channels", "in_channels")
         per_group = sizes.floor_divide(dim(second), dim("groups", 1))
-        found["weight"] = ((dim(first), per_group if per_group is not None else sizes.Size.fresh("channels"), *kernel), True)
+        found["weight"] = (
+            (dim(first), per_group if per_group is not None else sizes.Size.fresh("channels"), *kernel),
+            True,
+        )
         found["bias"] = ((dim("out_channels"),), True)
     elif name == "Linear":
         found["weight"] = ((dim("out_features"), dim("in_features")), True)
@@ -182,5 +242,3 @@ def is_inplace(path: Path, instance: Instance) -> bool:
     """Built with inplace=True."""
     value = instance.config.get("inplace", FALSE)
     return path.known_truth(value) is True
-
-

@@ -29,8 +29,7 @@ from stridelint.linter.inference.values import (
     is_none,
 )
 from stridelint.rules.contract.facts import TensorFacts
-from stridelint.rules.events import Form
-from stridelint.rules.events import Unknown as UnknownArgument
+from stridelint.rules.events import Form, Unknown as UnknownArgument
 
 ITEMS = "[items]"
 CASTS = {"half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16"}
@@ -85,8 +84,14 @@ def child_modules(instance: Instance) -> list[Value] | None:
 
 def submodules(instance: Instance) -> list[tuple[str, Instance]]:
     """Direct children with their names."""
-    found = [(name, value) for name, value in instance.attributes.items() if isinstance(value, Instance) and value.is_module]
-    return found + [(str(name), value) for name, value in (entries_of(instance) or {}).items() if isinstance(value, Instance) and value.is_module]
+    found = [
+        (name, value) for name, value in instance.attributes.items() if isinstance(value, Instance) and value.is_module
+    ]
+    return found + [
+        (str(name), value)
+        for name, value in (entries_of(instance) or {}).items()
+        if isinstance(value, Instance) and value.is_module
+    ]
 
 
 def named_tensors(instance: Instance, prefix: str = "", seen: set[int] | None = None) -> list[tuple[str, TensorValue]]:
@@ -157,7 +162,9 @@ def _same(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Ar
 def _tensors(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Arguments) -> Value:
     wants_buffers = "buffers" in name
     chosen = [(key, tensor) for key, tensor in named_tensors(instance) if tensor.is_buffer == wants_buffers]
-    items: list[Value] = [Sequence([Constant(key), tensor]) if name.startswith("named") else tensor for key, tensor in chosen]
+    items: list[Value] = [
+        Sequence([Constant(key), tensor]) if name.startswith("named") else tensor for key, tensor in chosen
+    ]
     if instance.complete and not _has_unknown(instance):
         return Sequence(items, "list")
 
@@ -177,7 +184,9 @@ def _modules(path: Path, node: cst.CSTNode, instance: Instance, name: str, args:
     found = submodules(instance)
     if name.endswith("modules"):
         found = [("", instance), *_descendants(instance)]
-    return Sequence([Sequence([Constant(key), child]) if name.startswith("named") else child for key, child in found], "list")
+    return Sequence(
+        [Sequence([Constant(key), child]) if name.startswith("named") else child for key, child in found], "list"
+    )
 
 
 def _descendants(instance: Instance, prefix: str = "", depth: int = 0) -> list[tuple[str, Instance]]:
@@ -240,7 +249,9 @@ def _container_items(path: Path, node: cst.CSTNode, instance: Instance, name: st
 _Handler = Callable[[Path, cst.CSTNode, Instance, str, Arguments], Value]
 MODULE_METHODS: dict[str, _Handler] = {
     **dict.fromkeys(("to", "half", "float", "double", "bfloat16", "cuda", "cpu"), _converted),
-    **dict.fromkeys(("eval", "train", "requires_grad_", "apply", "load_state_dict", "to_empty", "share_memory", "compile"), _same),
+    **dict.fromkeys(
+        ("eval", "train", "requires_grad_", "apply", "load_state_dict", "to_empty", "share_memory", "compile"), _same
+    ),
     **dict.fromkeys(("parameters", "named_parameters", "buffers", "named_buffers"), _tensors),
     **dict.fromkeys(("modules", "named_modules", "children", "named_children"), _modules),
     "state_dict": _state_dict,
@@ -294,14 +305,18 @@ def _sequential(path: Path, node: cst.CSTNode, instance: Instance, value: Value 
     return value if value is not None and instance.complete else Unknown("sequential")
 
 
-def _layer_result(path: Path, node: cst.CSTNode, instance: Instance, name: str, value: TensorValue, args: Arguments) -> Value:
+def _layer_result(
+    path: Path, node: cst.CSTNode, instance: Instance, name: str, value: TensorValue, args: Arguments
+) -> Value:
     if name == "Identity":
         return value
     if name in ("Flatten", "Unflatten"):
         start = instance.config.get("start_dim", Constant(1))
         inner = Arguments([start, instance.config.get("end_dim", Constant(-1))])
         if name == "Unflatten":
-            inner = Arguments([instance.config.get("dim", Unknown()), instance.config.get("unflattened_size", Unknown())])
+            inner = Arguments(
+                [instance.config.get("dim", Unknown()), instance.config.get("unflattened_size", Unknown())]
+            )
         return methods[name.lower()](Call(path, node, name.lower(), inner, value, Form.FUNCTION))
     layer = layers.LAYERS.get(name)
     if layer is None or not layer.function:
@@ -309,7 +324,11 @@ def _layer_result(path: Path, node: cst.CSTNode, instance: Instance, name: str, 
         return unknown if name in _ONE_TENSOR else Unknown("layer")
     if layers.is_inplace(path, instance):
         return value
-    keywords = {key: instance.config[key] for key in layer.passed if key in instance.config and not is_none(instance.config[key])}
+    keywords = {
+        key: instance.config[key]
+        for key in layer.passed
+        if key in instance.config and not is_none(instance.config[key])
+    }
     keywords.update({key: instance.attributes[key] for key in layer.named if key in instance.attributes})
     tensors: list[Value] = [instance.attributes.get(key, Unknown(key)) for key in layer.parameters]
     written: dict[int | str, cst.CSTNode] = {0: node.args[0].value} if isinstance(node, cst.Call) and node.args else {}
@@ -321,4 +340,6 @@ def _layer_result(path: Path, node: cst.CSTNode, instance: Instance, name: str, 
     return result
 
 
-_ONE_TENSOR = frozenset({"ZeroPad2d", "ReflectionPad2d", "ReplicationPad2d", "ConstantPad2d", "Fold", "Unfold", "CosineSimilarity"})
+_ONE_TENSOR = frozenset(
+    {"ZeroPad2d", "ReflectionPad2d", "ReplicationPad2d", "ConstantPad2d", "Fold", "Unfold", "CosineSimilarity"}
+)

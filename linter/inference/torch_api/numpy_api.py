@@ -27,7 +27,24 @@ from stridelint.rules.contract.generic import strides_in_order
 from stridelint.rules.contract.views import Geometry
 
 DTYPES = {
-    **{name: name for name in ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128")},
+    **{
+        name: name
+        for name in (
+            "uint8",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "uint16",
+            "uint32",
+            "uint64",
+            "float16",
+            "float32",
+            "float64",
+            "complex64",
+            "complex128",
+        )
+    },
     "bool_": "bool",
     "bool": "bool",
     "float": "float64",
@@ -36,7 +53,12 @@ DTYPES = {
     "single": "float32",
     "half": "float16",
 }
-_BUILTIN = {"builtins.float": "float64", "builtins.int": "int64", "builtins.bool": "bool", "builtins.complex": "complex128"}
+_BUILTIN = {
+    "builtins.float": "float64",
+    "builtins.int": "int64",
+    "builtins.bool": "bool",
+    "builtins.complex": "complex128",
+}
 
 
 def numpy_dtype(value: Value | None) -> str | None:
@@ -54,7 +76,9 @@ def numpy_dtype(value: Value | None) -> str | None:
 def array(shape: Dims | None, dtype: str | None, call: Call) -> ArrayValue:
     """A new array in C order."""
     strides = None if shape is None else strides_in_order(shape, range(len(shape)))
-    facts = TensorFacts(shape, strides, 0, dtype, kind_of(dtype) if dtype else None, "cpu", False, True, call.path.new_storage())
+    facts = TensorFacts(
+        shape, strides, 0, dtype, kind_of(dtype) if dtype else None, "cpu", False, True, call.path.new_storage()
+    )
     return ArrayValue(facts, (("is made here", call.node),))
 
 
@@ -80,8 +104,14 @@ def as_array(call: Call) -> Value:
         if call.name == "numpy.asarray" and given is None:
             return ArrayValue(facts, source.story)
         strides = facts.strides if call.name == "numpy.asarray" and not changed else None
-        if facts.shape is not None and (call.name == "numpy.ascontiguousarray" or changed or call.name != "numpy.asarray"):
-            strides = strides_in_order(facts.shape, range(len(facts.shape))) if call.name == "numpy.ascontiguousarray" else None
+        if facts.shape is not None and (
+            call.name == "numpy.ascontiguousarray" or changed or call.name != "numpy.asarray"
+        ):
+            strides = (
+                strides_in_order(facts.shape, range(len(facts.shape)))
+                if call.name == "numpy.ascontiguousarray"
+                else None
+            )
         kept = dtype if given is not None else facts.dtype
         return ArrayValue(facts.but(dtype=kept, kind=kind_of(kept) if kept else None, strides=strides), source.story)
     return array(None, dtype, call)
@@ -93,7 +123,9 @@ def generator(call: Call) -> Value:
     return Instance(None, "numpy.random.Generator")
 
 
-@function("numpy.random.rand", "numpy.random.randn", "numpy.random.random", "numpy.random.uniform", "numpy.random.normal")
+@function(
+    "numpy.random.rand", "numpy.random.randn", "numpy.random.random", "numpy.random.uniform", "numpy.random.normal"
+)
 def random(call: Call) -> Value:
     """Random float64 numbers."""
     shape = as_dims(call.get(-1, "size"))
@@ -112,7 +144,9 @@ def _integers(call: Call) -> Value:
     given = call.get(3, "dtype")
     size = call.get(2, "size")
     number = as_int(size)
-    return array((number,) if number is not None else as_dims(size), "int64" if given is None else numpy_dtype(given), call)
+    return array(
+        (number,) if number is not None else as_dims(size), "int64" if given is None else numpy_dtype(given), call
+    )
 
 
 def generator_method(path: Path, node: cst.CSTNode, name: str, args: Arguments) -> Value:
@@ -130,17 +164,26 @@ def array_item(path: Path, owner: ArrayValue, index: Value, node: cst.CSTNode) -
     """`array[index]`: slices may have negative steps."""
     from stridelint.linter.inference.values import Slice
 
-    parts = list(index.items) if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None else [index]
+    parts = (
+        list(index.items)
+        if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None
+        else [index]
+    )
     negative = any(isinstance(part, Slice) and (as_int(part.step) or 1) < 0 for part in parts)
     facts = owner.facts.but(shape=None, strides=None, storage_offset=None)
     if negative:
-        return ArrayValue(facts.but(strides=_negative_strides(owner.facts, parts), shape=owner.facts.shape), (*owner.story, ("gets a negative stride here", node)))
+        return ArrayValue(
+            facts.but(strides=_negative_strides(owner.facts, parts), shape=owner.facts.shape),
+            (*owner.story, ("gets a negative stride here", node)),
+        )
     from stridelint.linter.inference.subscripts import _is_basic, basic_geometry
 
     if owner.facts.shape is not None and all(_is_basic(part) for part in parts):
         geometry = basic_geometry(Geometry(owner.facts.shape, owner.facts.strides, owner.facts.storage_offset), parts)
         if geometry is not None:
-            return ArrayValue(facts.but(shape=geometry.shape, strides=geometry.strides, storage_offset=geometry.offset), owner.story)
+            return ArrayValue(
+                facts.but(shape=geometry.shape, strides=geometry.strides, storage_offset=geometry.offset), owner.story
+            )
     basic = all(_is_basic(part) for part in parts)
     return ArrayValue(facts if basic else facts.but(storage=None), owner.story)
 
@@ -168,8 +211,15 @@ def array_method(path: Path, node: cst.CSTNode, callee: BoundMethod, args: Argum
     facts = owner.facts
     if callee.name == "astype":
         dtype = numpy_dtype(args.get(0, "dtype"))
-        strides = facts.strides if facts.strides is not None and all(not isinstance(each, int) or each >= 0 for each in facts.strides) else None
-        return ArrayValue(facts.but(dtype=dtype, kind=kind_of(dtype) if dtype else None, strides=strides, storage=path.new_storage()), owner.story)
+        strides = (
+            facts.strides
+            if facts.strides is not None and all(not isinstance(each, int) or each >= 0 for each in facts.strides)
+            else None
+        )
+        return ArrayValue(
+            facts.but(dtype=dtype, kind=kind_of(dtype) if dtype else None, strides=strides, storage=path.new_storage()),
+            owner.story,
+        )
     if callee.name == "copy":
         shape = facts.shape
         strides = None if shape is None else strides_in_order(shape, range(len(shape)))
@@ -177,7 +227,9 @@ def array_method(path: Path, node: cst.CSTNode, callee: BoundMethod, args: Argum
     if callee.name == "transpose" and facts.shape is not None:
         order = [as_int(value) for value in args.positional]
         axes = [axis for axis in order if axis is not None]
-        geometry = views.permute(Geometry(facts.shape, facts.strides, facts.storage_offset), axes or tuple(reversed(range(len(facts.shape)))))
+        geometry = views.permute(
+            Geometry(facts.shape, facts.strides, facts.storage_offset), axes or tuple(reversed(range(len(facts.shape))))
+        )
         if geometry is not None and len(axes) == len(order):
             return ArrayValue(facts.but(shape=geometry.shape, strides=geometry.strides), owner.story)
     if callee.name in ("transpose", "reshape", "squeeze", "swapaxes", "view", "ravel", "flatten"):
@@ -201,7 +253,11 @@ def array_binary(path: Path, name: str, left: Value, right: Value) -> Value:
         kind = kind_of(dtype) if dtype else None
     elif facts.dtype is not None:
         scalar = number_kind(other)
-        if name in ("add", "sub", "mul", "floor_divide", "remainder") and scalar in ("integer", "bool") and facts.kind != "bool":
+        if (
+            name in ("add", "sub", "mul", "floor_divide", "remainder")
+            and scalar in ("integer", "bool")
+            and facts.kind != "bool"
+        ):
             dtype = facts.dtype
         elif scalar in ("float", "integer") and facts.kind == "float":
             dtype = facts.dtype
@@ -210,6 +266,13 @@ def array_binary(path: Path, name: str, left: Value, right: Value) -> Value:
     if name in ("eq", "ne", "lt", "le", "gt", "ge"):
         dtype, kind = "bool", "bool"
     strides = facts.strides if not isinstance(other, ArrayValue) else None
-    return ArrayValue(facts.but(dtype=dtype, kind=kind, strides=strides, storage=path.new_storage(), shape=facts.shape if not isinstance(other, ArrayValue) else None), owner.story)
-
-
+    return ArrayValue(
+        facts.but(
+            dtype=dtype,
+            kind=kind,
+            strides=strides,
+            storage=path.new_storage(),
+            shape=facts.shape if not isinstance(other, ArrayValue) else None,
+        ),
+        owner.story,
+    )

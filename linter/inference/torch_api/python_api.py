@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import libcst as cst
 
-from stridelint.linter.inference.attributes import as_tensor, attribute
+from stridelint.linter.inference.attributes import attribute
 from stridelint.linter.inference.iteration import items_of
-from stridelint.linter.inference.path import Finished, Path
+from stridelint.linter.inference.path import Finished
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     FALSE,
     NONE,
     TRUE,
     Arguments,
-    ArrayValue,
-    BoundMethod,
-    Class,
     Condition,
     Constant,
-    External,
-    Function,
     Instance,
     Mapping,
     Number,
@@ -121,7 +114,18 @@ def _product(parts: list[list[Value]]) -> Value:
     return Sequence([Sequence(row) for row in rows], "list")
 
 
-@function("builtins.list", "builtins.tuple", "builtins.sorted", "builtins.reversed", "builtins.iter", "builtins.set", "builtins.frozenset", "torch.Size", "tqdm.tqdm", "tqdm.auto.tqdm")
+@function(
+    "builtins.list",
+    "builtins.tuple",
+    "builtins.sorted",
+    "builtins.reversed",
+    "builtins.iter",
+    "builtins.set",
+    "builtins.frozenset",
+    "torch.Size",
+    "tqdm.tqdm",
+    "tqdm.auto.tqdm",
+)
 def listed(call: Call) -> Value:
     """`list(x)`, `tuple(x)`: the items, in order where that is known."""
     value = call.get(0)
@@ -169,7 +173,9 @@ def dict_(call: Call) -> Value:
         items, exhaustive = items_of(call.path, value)
         result.open |= not exhaustive
         for each in items if exhaustive else []:
-            key = hashable(each.items[0]) if isinstance(each, Sequence) and each.items and len(each.items) == 2 else None
+            key = (
+                hashable(each.items[0]) if isinstance(each, Sequence) and each.items and len(each.items) == 2 else None
+            )
             if key is None or not isinstance(each, Sequence) or each.items is None:
                 result.open = True
             else:
@@ -182,11 +188,27 @@ def dict_(call: Call) -> Value:
 def converted(call: Call) -> Value:
     """`int(x)` and its like."""
     value = call.get(0)
-    kind = {"builtins.int": "integer", "builtins.round": "integer", "builtins.float": "float", "builtins.bool": "bool", "builtins.complex": "complex"}.get(call.name)
+    kind = {
+        "builtins.int": "integer",
+        "builtins.round": "integer",
+        "builtins.float": "float",
+        "builtins.bool": "bool",
+        "builtins.complex": "complex",
+    }.get(call.name)
     if isinstance(value, Constant) and isinstance(value.value, (int, float, str)):
-        python = {"builtins.int": int, "builtins.float": float, "builtins.bool": bool, "builtins.abs": abs, "builtins.round": round}.get(call.name)
+        python = {
+            "builtins.int": int,
+            "builtins.float": float,
+            "builtins.bool": bool,
+            "builtins.abs": abs,
+            "builtins.round": round,
+        }.get(call.name)
         try:
-            return Constant(python(value.value)) if python is not None and len(call.args.positional) == 1 else Number(kind or "float")
+            return (
+                Constant(python(value.value))
+                if python is not None and len(call.args.positional) == 1
+                else Number(kind or "float")
+            )
         except (ValueError, TypeError, OverflowError):
             return Unknown()
     if isinstance(value, SizeValue) and call.name in ("builtins.int", "builtins.abs"):
@@ -242,71 +264,6 @@ def _sum(call: Call, values: list[Value]) -> Value:
     return total
 
 
-@function("builtins.isinstance")
-def isinstance_(call: Call) -> Value:
-    """`isinstance(x, types)`."""
-    value, types = call.get(0), call.get(1)
-    if value is None or types is None:
-        return Unknown()
-    parts = types.items if isinstance(types, Sequence) and types.items is not None else [types]
-    classes = [part for part in parts if isinstance(part, Class)]
-    if isinstance(value, Instance) and value.cls is not None and classes:
-        if any(cls.node in [each.node for each in value.cls.linearized()] for cls in classes):
-            return TRUE
-    dotted = [part.dotted for part in parts if isinstance(part, External)]
-    if len(dotted) + len(classes) != len(parts):
-        return Condition(("isinstance", value.identity, tuple(part.identity for part in parts)))
-    return is_instance(call.path, value, [*dotted, *(f"file.{cls.name}" for cls in classes)])
-
-
-_TYPES: dict[type[Value], tuple[str, ...]] = {
-    TensorValue: ("torch.Tensor", "torch.FloatTensor", "torch.cuda.FloatTensor"),
-    Sequence: ("builtins.list", "builtins.tuple", "torch.Size", "collections.abc.Sequence", "collections.abc.Iterable", "typing.Sequence", "typing.Iterable"),
-    Mapping: ("builtins.dict", "collections.abc.Mapping", "collections.OrderedDict", "typing.Mapping"),
-    ArrayValue: ("numpy.ndarray",),
-    SizeValue: ("builtins.int", "numbers.Number", "numbers.Integral"),
-    Function: ("types.FunctionType", "collections.abc.Callable", "typing.Callable"),
-}
-
-
-def is_instance(path: Path, value: Value, dotted: list[str]) -> Value:
-    """Whether a value is of one of the types, by dotted name; assuming it of an unknown value makes it a tensor."""
-    if isinstance(value, TensorValue) and not value.proven:
-        return Condition(("isinstance", value.identity, tuple(dotted)), lambda outcome: value.prove() if outcome and dotted == ["torch.Tensor"] else None)
-    if isinstance(value, TensorValue) and "torch.nn.Parameter" in dotted and len(dotted) == 1:
-        return TRUE if value.is_parameter else FALSE
-    if isinstance(value, Sequence):
-        wanted = {"builtins.list": "list", "builtins.tuple": "tuple"}
-        kinds = [wanted.get(name) for name in dotted]
-        if None not in kinds:
-            return TRUE if value.kind in kinds else FALSE
-    if isinstance(value, Constant):
-        names = [f"builtins.{kind.__name__}" for kind in type(value.value).__mro__ if kind is not object]
-        if isinstance(value.value, (int, float)):
-            names += ["numbers.Number", "numbers.Integral" if isinstance(value.value, int) else "numbers.Real"]
-        return TRUE if any(name in dotted for name in names) else FALSE
-    if isinstance(value, Instance):
-        if value.external and value.external in dotted:
-            return TRUE
-        if value.is_module and "torch.nn.Module" in dotted:
-            return TRUE
-        if value.external:
-            return FALSE if value.is_module else Condition(("isinstance", value.identity, tuple(dotted)))
-        return FALSE if value.complete and all(name.startswith(("builtins.", "file.", "torch.Tensor")) for name in dotted) else Condition(("isinstance", value.identity, tuple(dotted)))
-    for kind, names in _TYPES.items():
-        if isinstance(value, kind):
-            return TRUE if any(name in names for name in dotted) else FALSE
-    if isinstance(value, Unknown):
-        unknown = value
-
-        def assume(outcome: bool) -> None:
-            if outcome and dotted == ["torch.Tensor"]:
-                as_tensor(path, unknown).prove()
-
-        return Condition(("isinstance", value.identity, tuple(dotted)), assume)
-    return Condition(("isinstance", value.identity, tuple(dotted)))
-
-
 @function("builtins.getattr")
 def getattr_(call: Call) -> Value:
     """`getattr(x, "name", default)`."""
@@ -349,7 +306,10 @@ def map_(call: Call) -> Value:
     if target is None or source is None or not isinstance(call.node, cst.Call):
         return Sequence(None)
     items, exhaustive = items_of(call.path, source)
-    results = [call_value(call.path, call.node, target, Arguments([each])) for each in (items[:MAX_RANGE] if exhaustive else items[:1])]
+    results = [
+        call_value(call.path, call.node, target, Arguments([each]))
+        for each in (items[:MAX_RANGE] if exhaustive else items[:1])
+    ]
     if exhaustive and len(items) <= MAX_RANGE:
         return Sequence(results, "list")
     return Sequence(None, "list", (lambda: renewed(call.path, results[0])) if results else None)
@@ -383,13 +343,24 @@ def partial(call: Call) -> Value:
     return Unknown() if target is None else Partial(target, call.args.positional[1:], call.args.keywords)
 
 
-@function("builtins.print", "warnings.warn", "builtins.id", "builtins.hash", "logging.info", "logging.warning", "gc.collect")
+@function(
+    "builtins.print", "warnings.warn", "builtins.id", "builtins.hash", "logging.info", "logging.warning", "gc.collect"
+)
 def nothing(call: Call) -> Value:
     """Functions without an effect on tensors."""
     return NONE
 
 
-@function("sys.exit", "builtins.exit", "builtins.quit", "os._exit", "pytest.skip", "pytest.fail", "pytest.exit", "pytest.xfail")
+@function(
+    "sys.exit",
+    "builtins.exit",
+    "builtins.quit",
+    "os._exit",
+    "pytest.skip",
+    "pytest.fail",
+    "pytest.exit",
+    "pytest.xfail",
+)
 def leave(call: Call) -> Value:
     """The path ends here."""
     raise Finished
@@ -406,7 +377,20 @@ def prod(call: Call) -> Value:
     return SizeValue(sizes.Size.fresh("product"))
 
 
-@function("math.sqrt", "math.exp", "math.log", "math.sin", "math.cos", "math.log2", "math.pow", "math.tan", "math.atan", "time.time", "random.random", "random.uniform")
+@function(
+    "math.sqrt",
+    "math.exp",
+    "math.log",
+    "math.sin",
+    "math.cos",
+    "math.log2",
+    "math.pow",
+    "math.tan",
+    "math.atan",
+    "time.time",
+    "random.random",
+    "random.uniform",
+)
 def float_(call: Call) -> Value:
     """A float."""
     return Number("float")
@@ -416,184 +400,3 @@ def float_(call: Call) -> Value:
 def int_(call: Call) -> Value:
     """An integer."""
     return SizeValue(sizes.Size.fresh("int"))
-
-
-@function("copy.copy", "copy.deepcopy")
-def copied(call: Call) -> Value:
-    """`copy.deepcopy(x)`: tensors keep their strides."""
-    from stridelint.linter.inference.expressions import renewed
-
-    value = call.get(0)
-    if isinstance(value, (TensorValue, Sequence, Mapping)):
-        result = renewed(call.path, value)
-        if isinstance(result, TensorValue) and isinstance(value, TensorValue):
-            result.is_parameter = value.is_parameter
-        return result
-    if isinstance(value, Instance):
-        return copy_instance(call.path, value, {})
-    return Unknown("copy") if value is None else value
-
-
-def copy_instance(path: Path, instance: Instance, seen: dict[int, Instance]) -> Instance:
-    """A deep copy of an object."""
-    from stridelint.linter.inference.expressions import renewed
-
-    if instance.identity in seen:
-        return seen[instance.identity]
-    result = Instance(instance.cls, instance.external)
-    seen[instance.identity] = result
-    result.config, result.complete, result.hazy = dict(instance.config), instance.complete, set(instance.hazy)
-    for name, value in instance.attributes.items():
-        if isinstance(value, Instance):
-            result.attributes[name] = copy_instance(path, value, seen)
-        elif isinstance(value, Mapping):
-            entries = {key: copy_instance(path, each, seen) if isinstance(each, Instance) else each for key, each in value.entries.items()}
-            result.attributes[name] = Mapping(entries, value.open)
-        elif isinstance(value, TensorValue):
-            copy = renewed(path, value)
-            assert isinstance(copy, TensorValue)
-            copy.is_parameter, copy.is_buffer, copy.name = value.is_parameter, value.is_buffer, value.name
-            result.attributes[name] = copy
-        else:
-            result.attributes[name] = value
-    return result
-
-
-def container_method(path: Path, callee: BoundMethod, args: Arguments) -> Value:
-    """A method of a list, tuple, dict or string."""
-    handler = _CONTAINER.get((type(callee.receiver), callee.name))
-    if handler is not None:
-        return handler(path, callee.receiver, args)
-    if isinstance(callee.receiver, Constant) and isinstance(callee.receiver.value, str):
-        return _string_method(callee.receiver.value, callee.name, args)
-    if isinstance(callee.receiver, Sequence) and callee.name in ("insert", "remove", "sort", "reverse", "clear"):
-        callee.receiver.items = None
-    return Unknown(callee.name)
-
-
-def _string_method(text: str, name: str, args: Arguments) -> Value:
-    plain = [value.value for value in args.positional if isinstance(value, Constant)]
-    if len(plain) == len(args.positional) and name in ("lower", "upper", "strip", "startswith", "endswith", "replace", "split", "lstrip", "rstrip", "removeprefix", "removesuffix", "capitalize"):
-        try:
-            result = getattr(text, name)(*plain)
-        except (TypeError, ValueError):
-            return Unknown()
-        return Sequence([Constant(each) for each in result], "list") if isinstance(result, list) else Constant(result)
-    return Unknown("string")
-
-
-def _append(path: Path, owner: Value, args: Arguments) -> Value:
-    assert isinstance(owner, Sequence)
-    value = args.get(0)
-    if owner.items is not None and value is not None:
-        owner.items.append(value)
-        _grows(path, owner)
-    return NONE
-
-
-def _grows(path: Path, owner: Sequence) -> None:
-    """In a loop of unknown length, a list ends up with an unknown number of items."""
-    if path.grown is not None and owner not in path.grown:
-        path.grown.append(owner)
-
-
-def _extend(path: Path, owner: Value, args: Arguments) -> Value:
-    assert isinstance(owner, Sequence)
-    value = args.get(0)
-    items, exhaustive = items_of(path, value) if value is not None else ([], False)
-    owner.items = [*owner.items, *items] if exhaustive and owner.items is not None else None
-    _grows(path, owner)
-    return NONE
-
-
-def _pop(path: Path, owner: Value, args: Arguments) -> Value:
-    if isinstance(owner, Sequence):
-        position = -1 if args.get(0) is None else as_int(args.get(0))
-        if owner.items is not None and position is not None and -len(owner.items) <= position < len(owner.items):
-            return owner.items.pop(position)
-        return Unknown("pop")
-    return _get(path, owner, args)
-
-
-def _get(path: Path, owner: Value, args: Arguments) -> Value:
-    from stridelint.linter.inference.operators import hashable
-
-    assert isinstance(owner, Mapping)
-    first = args.get(0)
-    key = None if first is None else hashable(first)
-    if key is not None and key in owner.entries:
-        return owner.entries[key]
-    default = args.get(1, "default")
-    return Unknown("get") if owner.open or key is None else default or NONE
-
-
-def _setdefault(path: Path, owner: Value, args: Arguments) -> Value:
-    from stridelint.linter.inference.operators import hashable
-
-    assert isinstance(owner, Mapping)
-    first, default = args.get(0), args.get(1)
-    key = None if first is None else hashable(first)
-    if key is None or owner.open:
-        owner.open = True
-        return Unknown("setdefault")
-    return owner.entries.setdefault(key, default or NONE)
-
-
-def _update(path: Path, owner: Value, args: Arguments) -> Value:
-    assert isinstance(owner, Mapping)
-    other = args.get(0)
-    if isinstance(other, Mapping):
-        owner.entries.update(other.entries)
-        owner.open |= other.open
-    elif other is not None:
-        owner.open = True
-        owner.entries.clear()
-    owner.entries.update(args.keywords)
-    return NONE
-
-
-def _values(path: Path, owner: Value, args: Arguments) -> Value:
-    assert isinstance(owner, Mapping)
-    return Sequence(list(owner.entries.values()), "list") if not owner.open else Sequence(None)
-
-
-def _keys(path: Path, owner: Value, args: Arguments) -> Value:
-    assert isinstance(owner, Mapping)
-    return Sequence([Constant(key) for key in owner.entries], "list") if not owner.open else Sequence(None)
-
-
-def _items(path: Path, owner: Value, args: Arguments) -> Value:
-    assert isinstance(owner, Mapping)
-    pairs: list[Value] = [Sequence([Constant(key), value]) for key, value in owner.entries.items()]
-    return Sequence(pairs, "list") if not owner.open else Sequence(None)
-
-
-def _copy(path: Path, owner: Value, args: Arguments) -> Value:
-    if isinstance(owner, Sequence):
-        return Sequence(None if owner.items is None else list(owner.items), owner.kind, owner.element)
-    assert isinstance(owner, Mapping)
-    return Mapping(dict(owner.entries), owner.open)
-
-
-def _numel(path: Path, owner: Value, args: Arguments) -> Value:
-    assert isinstance(owner, Sequence)
-    dims = [as_dim(each) for each in owner.items or []]
-    return Unknown() if owner.items is None or None in dims else number(sizes.product(tuple(dim for dim in dims if dim is not None)))
-
-
-_CONTAINER: dict[tuple[type[Value], str], Callable[[Path, Value, Arguments], Value]] = {
-    (Sequence, "append"): _append,
-    (Sequence, "extend"): _extend,
-    (Sequence, "pop"): _pop,
-    (Sequence, "copy"): _copy,
-    (Sequence, "numel"): _numel,
-    (Mapping, "get"): _get,
-    (Mapping, "pop"): _pop,
-    (Mapping, "setdefault"): _setdefault,
-    (Mapping, "update"): _update,
-    (Mapping, "values"): _values,
-    (Mapping, "keys"): _keys,
-    (Mapping, "items"): _items,
-    (Mapping, "copy"): _copy,
-}
-

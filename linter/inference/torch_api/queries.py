@@ -98,10 +98,21 @@ def is_contiguous(call: Call) -> Value:
     memory_format = "contiguous_format" if value is None else value.name if isinstance(value, MemoryFormat) else None
     asked = memory_format or UnknownArgument.UNKNOWN
     if path.claim is not None:
-        testing.record(path, "is_contiguous", [tensor], {"memory_format": asked}, written=call.args.nodes.get("receiver"))
+        testing.record(
+            path, "is_contiguous", [tensor], {"memory_format": asked}, written=call.args.nodes.get("receiver")
+        )
     receiver = operand(path, tensor, call.args.nodes.get("receiver"))
     sites = {name: each for name, each in call.args.nodes.items() if isinstance(name, str)}
-    emit(path, "is_contiguous", call.form, call.node, {"input": receiver, "memory_format": asked}, (receiver,), sites=sites, waits_for=tensor)
+    emit(
+        path,
+        "is_contiguous",
+        call.form,
+        call.node,
+        {"input": receiver, "memory_format": asked},
+        (receiver,),
+        sites=sites,
+        waits_for=tensor,
+    )
     if memory_format is None:
         return Condition(("is_contiguous", tensor.identity, None if value is None else value.identity))
     judgement = questions.is_contiguous(path.facts(tensor), memory_format)
@@ -142,7 +153,17 @@ def raw(call: Call) -> Value:
     return value
 
 
-@method("storage_offset", "element_size", "get_device", "is_complex", "is_floating_point", "is_shared", "is_pinned", "backward", "register_hook")
+@method(
+    "storage_offset",
+    "element_size",
+    "get_device",
+    "is_complex",
+    "is_floating_point",
+    "is_shared",
+    "is_pinned",
+    "backward",
+    "register_hook",
+)
 def other(call: Call) -> Value:
     """Answers that no rule follows."""
     call.tensor.prove()
@@ -155,7 +176,7 @@ def other(call: Call) -> Value:
 @function("torch.is_tensor")
 def is_tensor(call: Call) -> Value:
     """`torch.is_tensor(x)`."""
-    from stridelint.linter.inference.torch_api.python_api import is_instance
+    from stridelint.linter.inference.torch_api.types import is_instance
 
     value = call.get(0, "obj")
     return Unknown() if value is None else is_instance(call.path, value, ["torch.Tensor"])
@@ -173,5 +194,3 @@ def torch_numel(call: Call) -> Value:
 def is_grad_enabled(call: Call) -> Value:
     """The grad mode."""
     return Unknown() if call.path.grad_mode is None else Constant(call.path.grad_mode)
-
-

@@ -61,7 +61,9 @@ def _reduction(bound: Bound) -> Dims | None:
     dim, keepdim = bound.get("dim"), bound.get("keepdim", False)
     if base is None or dim is _UNKNOWN or keepdim is _UNKNOWN:
         return None
-    if not (dim is None or isinstance(dim, int) or (isinstance(dim, tuple) and all(isinstance(each, int) for each in dim))):
+    if not (
+        dim is None or isinstance(dim, int) or (isinstance(dim, tuple) and all(isinstance(each, int) for each in dim))
+    ):
         return None
     return shapes.reduced(base, dim, bool(keepdim))  # type: ignore[arg-type]
 
@@ -100,13 +102,17 @@ def _joined(compute: Callable[[list[Dims], int], Dims | None]) -> Callable[[Boun
     return run
 
 
-def _along(compute: Callable[..., Dims | None], *names: str, defaults: Mapping[str, Any] | None = None) -> Callable[[Bound], Dims | None]:
+def _along(
+    compute: Callable[..., Dims | None], *names: str, defaults: Mapping[str, Any] | None = None
+) -> Callable[[Bound], Dims | None]:
     """A shape function of the input's shape and the named arguments."""
 
     def run(bound: Bound) -> Dims | None:
         base = shape(bound)
         values = [bound.get(name, (defaults or {}).get(name)) for name in names]
-        if base is None or any(value is _UNKNOWN or (isinstance(value, tuple) and _UNKNOWN in value) for value in values):
+        if base is None or any(
+            value is _UNKNOWN or (isinstance(value, tuple) and _UNKNOWN in value) for value in values
+        ):
             return None
         return compute(base, *[value.facts.shape if isinstance(value, Operand) else value for value in values])
 
@@ -122,7 +128,11 @@ def _conv(transposed: bool) -> Callable[[Bound], Dims | None]:
             return None
         if transposed:
             extra = bound.get("output_padding", 0)
-            return spatial.conv_transpose(base, weight, stride, padding, extra, groups, dilation) if _known(extra) else None  # type: ignore[arg-type]
+            return (
+                spatial.conv_transpose(base, weight, stride, padding, extra, groups, dilation)
+                if _known(extra)
+                else None
+            )  # type: ignore[arg-type]
         return spatial.conv(base, weight, stride, padding, dilation)  # type: ignore[arg-type]
 
     return run
@@ -131,7 +141,11 @@ def _conv(transposed: bool) -> Callable[[Bound], Dims | None]:
 def _pool(axes: int, dilated: bool) -> Callable[[Bound], Dims | None]:
     def run(bound: Bound) -> Dims | None:
         base, kernel, stride = shape(bound), bound.get("kernel_size"), bound.get("stride")
-        padding, dilation, ceil = bound.get("padding", 0), bound.get("dilation", 1) if dilated else 1, bound.get("ceil_mode", False)
+        padding, dilation, ceil = (
+            bound.get("padding", 0),
+            bound.get("dilation", 1) if dilated else 1,
+            bound.get("ceil_mode", False),
+        )
         if base is None or not _known(kernel, padding, dilation, ceil) or stride is _UNKNOWN:
             return None
         return spatial.pool(base, kernel, stride or None, padding, dilation, bool(ceil), axes=axes)  # type: ignore[arg-type]
@@ -151,8 +165,7 @@ def _interpolate(bound: Bound) -> Dims | None:
     base, size, factor = shape(bound), bound.get("size"), bound.get("scale_factor")
     if base is None or size is _UNKNOWN or factor is _UNKNOWN or (isinstance(size, tuple) and _UNKNOWN in size):
         return None
-    found = spatial.interpolate(base, size, factor)  # type: ignore[arg-type]
-    return found
+    return spatial.interpolate(base, size, factor)  # type: ignore[arg-type]
 
 
 def _pad(bound: Bound) -> Dims | None:

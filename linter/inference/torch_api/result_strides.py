@@ -87,8 +87,25 @@ def _row_major(bound: Bound, shape: Dims) -> Dims | None:
 
 
 _BY_NAME: dict[str, Callable[[Bound, Dims], Dims | None]] = {
-    **{f"{prefix}conv{kind}{axes}d": _conv for prefix in ("", "nn.functional.") for kind in ("", "_transpose") for axes in (1, 2, 3)},
+    **{
+        f"{prefix}conv{kind}{axes}d": _conv
+        for prefix in ("", "nn.functional.")
+        for kind in ("", "_transpose")
+        for axes in (1, 2, 3)
+    },
     **dict.fromkeys(("cat", "concat", "concatenate"), _joined(questions.cat)),
     "stack": _joined(questions.stack),
-    **dict.fromkeys(("nn.functional.embedding", "nn.functional.one_hot", "matmul", "mm", "bmm", "mv", "outer", "nn.functional.linear"), _row_major),
+    **dict.fromkeys(
+        (
+            "nn.functional.embedding",
+            "nn.functional.one_hot",
+            "matmul",
+            "mm",
+            "bmm",
+            "mv",
+            "outer",
+            "nn.functional.linear",
+        ),
+        _row_major,
+    ),
 }

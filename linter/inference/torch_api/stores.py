@@ -11,7 +11,9 @@ from stridelint.linter.inference.values import TensorValue, Value
 from stridelint.rules.events import Form, Operand
 
 
-def tensor_store(path: Path, tensor: TensorValue, index: Value, value: Value, target: cst.Subscript, node: cst.CSTNode) -> None:
+def tensor_store(
+    path: Path, tensor: TensorValue, index: Value, value: Value, target: cst.Subscript, node: cst.CSTNode
+) -> None:
     """A store through an index: the event is called "setitem"."""
     region = tensor_item(path, tensor, index, None)
     receiver = operand(path, tensor, target.value)
@@ -22,4 +24,6 @@ def tensor_store(path: Path, tensor: TensorValue, index: Value, value: Value, ta
     tensors = (receiver, stored) if isinstance(stored, Operand) else (receiver,)
     emit(path, "setitem", Form.INPLACE, node, arguments, tensors, waits_for=tensor)
     if isinstance(value, TensorValue) and path.grad_mode is not False and value.facts.requires_grad is not False:
-        tensor.facts = tensor.facts.but(requires_grad=True if value.facts.requires_grad and path.grad_mode else None, is_leaf=False)
+        tensor.facts = tensor.facts.but(
+            requires_grad=True if value.facts.requires_grad and path.grad_mode else None, is_leaf=False
+        )

@@ -101,7 +101,9 @@ def gradient(path: Path, tensor: TensorValue) -> Value:
     if tensor.gradient is None:
         facts = path.facts(tensor)
         strides = facts.strides if tensor.is_parameter else None
-        gradient_facts = facts.but(requires_grad=False, storage=path.new_storage(), storage_offset=0, strides=strides, is_leaf=True)
+        gradient_facts = facts.but(
+            requires_grad=False, storage=path.new_storage(), storage_offset=0, strides=strides, is_leaf=True
+        )
         tensor.gradient = TensorValue(gradient_facts, tensor.story)
         tensor.gradient.name = f"{tensor.name}.grad" if tensor.name else None
     return tensor.gradient
@@ -127,7 +129,17 @@ def _part(path: Path, tensor: TensorValue, name: str) -> Value:
     if facts.kind in ("bool", "integer", "float") and name == "real":
         return tensor
     result = view_of(path, tensor, None, None)
-    strides = None if facts.strides is None or facts.kind != "complex" else tuple(sizes.multiply(stride, 2) for stride in facts.strides)
+    strides = (
+        None
+        if facts.strides is None or facts.kind != "complex"
+        else tuple(sizes.multiply(stride, 2) for stride in facts.strides)
+    )
     dtype = real_of(facts.dtype) if facts.dtype is not None else None
-    result.facts = result.facts.but(shape=facts.shape, strides=strides, storage_offset=None, dtype=dtype, kind="float" if facts.kind == "complex" else None)
+    result.facts = result.facts.but(
+        shape=facts.shape,
+        strides=strides,
+        storage_offset=None,
+        dtype=dtype,
+        kind="float" if facts.kind == "complex" else None,
+    )
     return result

@@ -18,14 +18,22 @@ from stridelint.rules.contract.facts import Dims, TensorFacts
 from stridelint.rules.contract.views import Geometry
 
 
-def view_of(path: Path, base: TensorValue, geometry: Geometry | None, node: cst.CSTNode | None, step: str = "") -> TensorValue:
+def view_of(
+    path: Path, base: TensorValue, geometry: Geometry | None, node: cst.CSTNode | None, step: str = ""
+) -> TensorValue:
     """A view of `base` with this geometry (unknown if None), in the same memory."""
     facts = base.facts
     grad = facts.requires_grad if path.grad_mode is not False or not facts.requires_grad else None
     if geometry is None:
         new = facts.but(shape=None, strides=None, storage_offset=None, is_leaf=None, requires_grad=grad)
     else:
-        new = facts.but(shape=geometry.shape, strides=geometry.strides, storage_offset=geometry.offset, is_leaf=None, requires_grad=grad)
+        new = facts.but(
+            shape=geometry.shape,
+            strides=geometry.strides,
+            storage_offset=geometry.offset,
+            is_leaf=None,
+            requires_grad=grad,
+        )
     story = base.story if not step or node is None else (*base.story[-3:], (step, node))
     view = TensorValue(new, story, base.proven)
     view.base = base
@@ -48,7 +56,18 @@ def _moved(call: Call, move: Callable[[Geometry], Geometry | None], step: str = 
 def _emit(call: Call, result: TensorValue | None, **arguments: object) -> None:
     receiver = operand(call.path, call.tensor, call.args.nodes.get("receiver"))
     facts = result.facts if result is not None else TensorFacts()
-    emit(call.path, call.name, call.form, call.node, {"input": receiver, **arguments}, (receiver,), None, facts, None, call.tensor)
+    emit(
+        call.path,
+        call.name,
+        call.form,
+        call.node,
+        {"input": receiver, **arguments},
+        (receiver,),
+        None,
+        facts,
+        None,
+        call.tensor,
+    )
 
 
 def int_arguments(call: Call, start: int = 0) -> list[int] | None:
@@ -64,7 +83,9 @@ def dim_arguments(call: Call, start: int = 0, *names: str) -> Dims | None:
     """Sizes given one by one or as one tuple or torch.Size."""
     values = call.args.positional[start:]
     if not values:
-        keyword = next((call.args.keywords[name] for name in (*names, "size", "shape", "dims") if name in call.args.keywords), None)
+        keyword = next(
+            (call.args.keywords[name] for name in (*names, "size", "shape", "dims") if name in call.args.keywords), None
+        )
         return as_dims(keyword)
     if call.args.unknown_star:
         return None
@@ -97,7 +118,9 @@ def transpose(call: Call) -> Value:
     """`x.transpose(a, b)`."""
     first, second = as_int(call.get(0, "dim0", "axis0")), as_int(call.get(1, "dim1", "axis1"))
     known = first is not None and second is not None
-    return _moved(call, lambda base: views.transpose(base, first or 0, second or 0) if known else None, "is transposed here")
+    return _moved(
+        call, lambda base: views.transpose(base, first or 0, second or 0) if known else None, "is transposed here"
+    )
 
 
 @method("t")
@@ -110,7 +133,11 @@ def t(call: Call) -> Value:
 def movedim(call: Call) -> Value:
     """`x.movedim(source, destination)`."""
     source, destination = _ints(call.get(0, "source")), _ints(call.get(1, "destination"))
-    return _moved(call, lambda base: None if source is None or destination is None else views.movedim(base, source, destination), "is permuted here")
+    return _moved(
+        call,
+        lambda base: None if source is None or destination is None else views.movedim(base, source, destination),
+        "is permuted here",
+    )
 
 
 def _ints(value: Value | None) -> list[int] | None:
@@ -155,7 +182,13 @@ def select(call: Call) -> Value:
 def narrow(call: Call) -> Value:
     """`x.narrow(dim, start, length)`."""
     axis, start, length = as_int(call.get(0, "dim")), as_dim(call.get(1, "start")), as_dim(call.get(2, "length"))
-    return _moved(call, lambda base: None if axis is None or start is None or length is None else views.narrow(base, axis, start, length), "is sliced here")
+    return _moved(
+        call,
+        lambda base: (
+            None if axis is None or start is None or length is None else views.narrow(base, axis, start, length)
+        ),
+        "is sliced here",
+    )
 
 
 @method("squeeze")
@@ -186,7 +219,11 @@ def unsqueeze(call: Call) -> Value:
 def unfold(call: Call) -> Value:
     """`x.unfold(dim, size, step)`: overlapping windows."""
     axis, size, step = as_int(call.get(0, "dimension")), as_int(call.get(1, "size")), as_int(call.get(2, "step"))
-    return _moved(call, lambda base: None if axis is None or size is None or step is None else views.unfold(base, axis, size, step), "is unfolded here")
+    return _moved(
+        call,
+        lambda base: None if axis is None or size is None or step is None else views.unfold(base, axis, size, step),
+        "is unfolded here",
+    )
 
 
 @method("diagonal")
@@ -255,10 +292,16 @@ def _viewed(call: Call, shape: Dims | None) -> Value:
         elif rank is not None and call.name == "view":
             result.refine_rank(rank)
             if shape is not None and result.facts.shape is not None:
-                result.facts = result.facts.but(shape=tuple(new if old == -1 else old for old, new in zip(shape, result.facts.shape)))
+                result.facts = result.facts.but(
+                    shape=tuple(new if old == -1 else old for old, new in zip(shape, result.facts.shape))
+                )
     else:
         resulting, _ = questions.view(facts, shape)
-        geometry = None if resulting is None or resulting.shape is None else Geometry(resulting.shape, resulting.strides, resulting.storage_offset)
+        geometry = (
+            None
+            if resulting is None or resulting.shape is None
+            else Geometry(resulting.shape, resulting.strides, resulting.storage_offset)
+        )
         resolved = questions.resolve_view_shape(facts.shape, shape)
         result = view_of(path, tensor, geometry, call.node)
         if geometry is None and resolved is not None:
@@ -285,7 +328,11 @@ def unflatten(call: Call) -> Value:
     axis %= len(facts.shape)
     shape = (*facts.shape[:axis], *new, *facts.shape[axis + 1 :])
     resulting, _ = questions.view(facts, shape)
-    geometry = None if resulting is None or resulting.shape is None else Geometry(resulting.shape, resulting.strides, resulting.storage_offset)
+    geometry = (
+        None
+        if resulting is None or resulting.shape is None
+        else Geometry(resulting.shape, resulting.strides, resulting.storage_offset)
+    )
     return view_of(path, tensor, geometry, call.node)
 
 
@@ -328,19 +375,40 @@ def _reshaped(call: Call, shape: Dims | None, **arguments: object) -> Value:
         known = shape if shape is not None and -1 not in shape else None
         return _copied_or_viewed(call, None, known, shape, **arguments)
     resulting, judgement = questions.reshape(facts, shape)
-    return _copied_or_viewed(call, (resulting, judgement.answer), questions.resolve_view_shape(facts.shape, shape), shape, **arguments)
+    return _copied_or_viewed(
+        call, (resulting, judgement.answer), questions.resolve_view_shape(facts.shape, shape), shape, **arguments
+    )
 
 
-def _copied_or_viewed(call: Call, known: tuple[TensorFacts, Answer] | None, shape: Dims | None, requested: Dims | None, **arguments: object) -> Value:
+def _copied_or_viewed(
+    call: Call,
+    known: tuple[TensorFacts, Answer] | None,
+    shape: Dims | None,
+    requested: Dims | None,
+    **arguments: object,
+) -> Value:
     path, tensor = call.path, call.tensor
     if known is not None and known[1] is Answer.NO:
         facts = known[0]
-        result = view_of(path, tensor, None if facts.shape is None else Geometry(facts.shape, facts.strides, facts.storage_offset), call.node)
+        result = view_of(
+            path,
+            tensor,
+            None if facts.shape is None else Geometry(facts.shape, facts.strides, facts.storage_offset),
+            call.node,
+        )
     else:
         copied = known is not None and known[1] is Answer.YES and known[0].shape is not None
-        source = known[0] if copied and known is not None else tensor.facts.but(shape=shape, strides=None, storage_offset=None)
+        source = (
+            known[0]
+            if copied and known is not None
+            else tensor.facts.but(shape=shape, strides=None, storage_offset=None)
+        )
         storage = path.new_storage() if copied else None
-        result = TensorValue(source.but(storage=storage, is_leaf=None, requires_grad=tensor.facts.requires_grad), tensor.story, tensor.proven)
+        result = TensorValue(
+            source.but(storage=storage, is_leaf=None, requires_grad=tensor.facts.requires_grad),
+            tensor.story,
+            tensor.proven,
+        )
         rank = _rank_of_arguments(call)
         if shape is None and rank is not None and call.name == "reshape":
             result.refine_rank(rank)
@@ -358,7 +426,9 @@ def unbind(call: Call) -> Value:
         return Sequence(None, "tuple", lambda: view_of(call.path, call.tensor, None, call.node))
     count = base.shape[axis] if -len(base.shape) <= axis < len(base.shape) else None
     if isinstance(count, int) and count <= 32:
-        return Sequence([view_of(call.path, call.tensor, views.select(base, axis, index), call.node) for index in range(count)])
+        return Sequence(
+            [view_of(call.path, call.tensor, views.select(base, axis, index), call.node) for index in range(count)]
+        )
     return Sequence(None, "tuple", lambda: view_of(call.path, call.tensor, views.select(base, axis, None), call.node))
 
 
@@ -373,7 +443,11 @@ def chunk(call: Call) -> Value:
     if base is None or axis is None or lengths is None:
 
         def part() -> Value:
-            shape = base.shape if base is not None and axis is not None and -len(base.shape) <= axis < len(base.shape) else None
+            shape = (
+                base.shape
+                if base is not None and axis is not None and -len(base.shape) <= axis < len(base.shape)
+                else None
+            )
             if base is None or shape is None or axis is None:
                 return view_of(path, tensor, None, call.node)
             cut = list(shape)
@@ -381,7 +455,9 @@ def chunk(call: Call) -> Value:
             return view_of(path, tensor, Geometry(tuple(cut), base.strides, None), call.node)
 
         count = as_int(call.get(0, "chunks")) if call.name == "chunk" else None
-        return Sequence([part() for _ in range(count)] if count is not None and 0 < count <= 32 else None, "tuple", part)
+        return Sequence(
+            [part() for _ in range(count)] if count is not None and 0 < count <= 32 else None, "tuple", part
+        )
     parts: list[Value] = []
     start: sizes.SizeLike = 0
     for length in lengths:
@@ -417,7 +493,17 @@ def as_strided(call: Call) -> Value:
     """`x.as_strided(size, stride, offset)`."""
     shape, strides = as_dims(call.get(0, "size")), as_dims(call.get(1, "stride"))
     offset = as_dim(call.get(2, "storage_offset"))
-    geometry = Geometry(shape, strides, offset) if shape is not None and strides is not None and len(shape) == len(strides) else None
+    geometry = (
+        Geometry(shape, strides, offset)
+        if shape is not None and strides is not None and len(shape) == len(strides)
+        else None
+    )
     result = view_of(call.path, call.tensor, geometry, call.node, "gets these strides here")
-    _emit(call, result, size=events_shape(shape), stride=events_shape(strides), storage_offset=plain(call.path, call.get(2, "storage_offset")))
+    _emit(
+        call,
+        result,
+        size=events_shape(shape),
+        stride=events_shape(strides),
+        storage_offset=plain(call.path, call.get(2, "storage_offset")),
+    )
     return result

@@ -1,0 +1,178 @@
+"""Methods of lists, tuples, dicts and strings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stridelint.linter.inference.iteration import items_of
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.values import (
+    NONE,
+    Arguments,
+    BoundMethod,
+    Constant,
+    Mapping,
+    Sequence,
+    Unknown,
+    Value,
+    as_dim,
+    as_int,
+    number,
+)
+from stridelint.rules.contract import sizes
+
+
+def container_method(path: Path, callee: BoundMethod, args: Arguments) -> Value:
+    """A method of a list, tuple, dict or string."""
+    handler = _CONTAINER.get((type(callee.receiver), callee.name))
+    if handler is not None:
+        return handler(path, callee.receiver, args)
+    if isinstance(callee.receiver, Constant) and isinstance(callee.receiver.value, str):
+        return _string_method(callee.receiver.value, callee.name, args)
+    if isinstance(callee.receiver, Sequence) and callee.name in ("insert", "remove", "sort", "reverse", "clear"):
+        callee.receiver.items = None
+    return Unknown(callee.name)
+
+
+def _string_method(text: str, name: str, args: Arguments) -> Value:
+    plain = [value.value for value in args.positional if isinstance(value, Constant)]
+    if len(plain) == len(args.positional) and name in (
+        "lower",
+        "upper",
+        "strip",
+        "startswith",
+        "endswith",
+        "replace",
+        "split",
+        "lstrip",
+        "rstrip",
+        "removeprefix",
+        "removesuffix",
+        "capitalize",
+    ):
+        try:
+            result = getattr(text, name)(*plain)
+        except (TypeError, ValueError):
+            return Unknown()
+        return Sequence([Constant(each) for each in result], "list") if isinstance(result, list) else Constant(result)
+    return Unknown("string")
+
+
+def _append(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Sequence)
+    value = args.get(0)
+    if owner.items is not None and value is not None:
+        owner.items.append(value)
+        _grows(path, owner)
+    return NONE
+
+
+def _grows(path: Path, owner: Sequence) -> None:
+    """In a loop of unknown length, a list ends up with an unknown number of items."""
+    if path.grown is not None and owner not in path.grown:
+        path.grown.append(owner)
+
+
+def _extend(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Sequence)
+    value = args.get(0)
+    items, exhaustive = items_of(path, value) if value is not None else ([], False)
+    owner.items = [*owner.items, *items] if exhaustive and owner.items is not None else None
+    _grows(path, owner)
+    return NONE
+
+
+def _pop(path: Path, owner: Value, args: Arguments) -> Value:
+    if isinstance(owner, Sequence):
+        position = -1 if args.get(0) is None else as_int(args.get(0))
+        if owner.items is not None and position is not None and -len(owner.items) <= position < len(owner.items):
+            return owner.items.pop(position)
+        return Unknown("pop")
+    return _get(path, owner, args)
+
+
+def _get(path: Path, owner: Value, args: Arguments) -> Value:
+    from stridelint.linter.inference.operators import hashable
+
+    assert isinstance(owner, Mapping)
+    first = args.get(0)
+    key = None if first is None else hashable(first)
+    if key is not None and key in owner.entries:
+        return owner.entries[key]
+    default = args.get(1, "default")
+    return Unknown("get") if owner.open or key is None else default or NONE
+
+
+def _setdefault(path: Path, owner: Value, args: Arguments) -> Value:
+    from stridelint.linter.inference.operators import hashable
+
+    assert isinstance(owner, Mapping)
+    first, default = args.get(0), args.get(1)
+    key = None if first is None else hashable(first)
+    if key is None or owner.open:
+        owner.open = True
+        return Unknown("setdefault")
+    return owner.entries.setdefault(key, default or NONE)
+
+
+def _update(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Mapping)
+    other = args.get(0)
+    if isinstance(other, Mapping):
+        owner.entries.update(other.entries)
+        owner.open |= other.open
+    elif other is not None:
+        owner.open = True
+        owner.entries.clear()
+    owner.entries.update(args.keywords)
+    return NONE
+
+
+def _values(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Mapping)
+    return Sequence(list(owner.entries.values()), "list") if not owner.open else Sequence(None)
+
+
+def _keys(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Mapping)
+    return Sequence([Constant(key) for key in owner.entries], "list") if not owner.open else Sequence(None)
+
+
+def _items(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Mapping)
+    pairs: list[Value] = [Sequence([Constant(key), value]) for key, value in owner.entries.items()]
+    return Sequence(pairs, "list") if not owner.open else Sequence(None)
+
+
+def _copy(path: Path, owner: Value, args: Arguments) -> Value:
+    if isinstance(owner, Sequence):
+        return Sequence(None if owner.items is None else list(owner.items), owner.kind, owner.element)
+    assert isinstance(owner, Mapping)
+    return Mapping(dict(owner.entries), owner.open)
+
+
+def _numel(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Sequence)
+    dims = [as_dim(each) for each in owner.items or []]
+    return (
+        Unknown()
+        if owner.items is None or None in dims
+        else number(sizes.product(tuple(dim for dim in dims if dim is not None)))
+    )
+
+
+_CONTAINER: dict[tuple[type[Value], str], Callable[[Path, Value, Arguments], Value]] = {
+    (Sequence, "append"): _append,
+    (Sequence, "extend"): _extend,
+    (Sequence, "pop"): _pop,
+    (Sequence, "copy"): _copy,
+    (Sequence, "numel"): _numel,
+    (Mapping, "get"): _get,
+    (Mapping, "pop"): _pop,
+    (Mapping, "setdefault"): _setdefault,
+    (Mapping, "update"): _update,
+    (Mapping, "values"): _values,
+    (Mapping, "keys"): _keys,
+    (Mapping, "items"): _items,
+    (Mapping, "copy"): _copy,
+}
