@@ -59,8 +59,8 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
     globals_ = {name: nodes.names_below(value) for name, value in _globals(tree.body)}
     body = frozenset(nodes.names_in(None))
     spoken = [nodes.unit_of(unit.node) in exact or any(word <= unit.names for word in wanted) for unit in units]
-    telling = {name for name, parts in globals_.items() if any(word <= parts for word in wanted)}
-    reaching = _reaching(units, spoken, globals_, telling)
+    spoken_globals = {name for name, parts in globals_.items() if any(word <= parts for word in wanted)}
+    reaching = _reaching(units, spoken, globals_, spoken_globals)
     roots = {
         index
         for index, unit in enumerate(units)

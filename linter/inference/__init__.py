@@ -9,8 +9,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+import os
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import libcst as cst
 
@@ -51,16 +53,20 @@ def analyse(
     from stridelint.linter.inference.program import Program
 
     program = Program(module, rules, budget, telling)
-    try:
-        if body:
-            roots.read_module(program)
-        for number, (node, owner) in enumerate(roots.functions_of(program)):
-            if wanted is not None and number not in wanted:
-                continue
-            if tests.is_test(node, owner):
-                tests.read_test(program, node, owner)
-            else:
-                roots.read_function(program, node, owner)
-    except BudgetExhausted:
-        return Analysis(program.reported(), f"the step budget of {budget:,} ran out; findings may be missing")
-    return Analysis(program.reported())
+    readers: list[tuple[str, Callable[[], None]]] = [("the module", partial(roots.read_module, program))] if body else []
+    for number, (node, owner) in enumerate(roots.functions_of(program)):
+        if wanted is None or number in wanted:
+            read = tests.read_test if tests.is_test(node, owner) else roots.read_function
+            readers.append((f"'{node.name.value}'", partial(read, program, node, owner)))
+    stopped: str | None = None
+    for what, read_root in readers:
+        try:
+            read_root()
+        except BudgetExhausted:
+            stopped = f"the step budget of {budget:,} ran out; findings may be missing"
+            break
+        except Exception as error:  # our own mistake: it costs this function, not the file
+            if os.environ.get("STRIDELINT_TRACEBACK"):
+                raise
+            stopped = f"internal error while reading {what}, please report it: {type(error).__name__}: {error}"
+    return Analysis(program.reported(), stopped)

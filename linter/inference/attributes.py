@@ -60,7 +60,9 @@ def _unknown_attribute(path: Path, value: Unknown, name: str, node: cst.CSTNode 
     if name in value.attributes:
         return value.attributes[name]
     like_tensor = name in _TENSOR_LIKE
-    value.attributes[name] = tensor_attribute(path, as_tensor(path, value), name, node) if like_tensor else BoundMethod(value, name)
+    value.attributes[name] = (
+        tensor_attribute(path, as_tensor(path, value), name, node) if like_tensor else BoundMethod(value, name)
+    )
     return value.attributes[name]
 
 

@@ -306,11 +306,10 @@ def instantiate(path: Path, node: cst.CSTNode | None, cls: Class, args: Argument
 
 def _dataclass_fields(path: Path, cls: Class) -> list[tuple[str, cst.BaseExpression | None, Scope]] | None:
     named_tuple = any(name.split(".")[-1] in ("NamedTuple", "TypedDict") for name in cls.externals())
+    decorators = [name for owner in cls.linearized() for name in decorator_names(owner.node)]
     if not named_tuple and not any(
-        "dataclass" in name or name.split(".")[-1] in ("define", "frozen")
-        for owner in cls.linearized()
-        for name in decorator_names(owner.node)
-    ):  # type: ignore[arg-type]
+        "dataclass" in name or name.split(".")[-1] in ("define", "frozen") for name in decorators
+    ):
         return None
     found: dict[str, tuple[str, cst.BaseExpression | None, Scope]] = {}
     for owner in reversed(cls.linearized()):

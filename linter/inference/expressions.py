@@ -159,11 +159,11 @@ def evaluate_index(path: Path, scope: Scope, node: cst.Subscript) -> Value:
                 None if each is None else evaluate(path, scope, each) for each in (part.lower, part.upper, part.step)
             ]
             parts.append(Slice(*bounds))
-        elif part.star is not None:
+        elif isinstance(part, cst.Index) and part.star is None:
+            parts.append(evaluate(path, scope, part.value))
+        elif isinstance(part, cst.Index):
             inner, exhaustive = iterate(path, evaluate(path, scope, part.value))
             parts += inner if exhaustive else [Unknown()]
-        else:
-            parts.append(evaluate(path, scope, part.value))
     return parts[0] if len(parts) == 1 and not _has_comma(node) else Sequence(parts, "tuple")
 
 

@@ -25,7 +25,7 @@ def explore(
 ) -> None:
     """Run a root along different paths: each decision of a path is turned once, nearest to the start first."""
     waiting: deque[tuple[bool, ...]] = deque([()])
-    seen = {()}
+    seen: set[tuple[bool, ...]] = {()}
     program.root_steps = steps
     for _ in range(paths):
         if not waiting:

@@ -54,13 +54,13 @@ class ModuleIndex:
             for name in target_names(statement.target):
                 self._bind(name, Binding("other", statement))
         elif isinstance(statement, (cst.For, cst.With)):
-            targets = (
+            bound: list[cst.CSTNode] = (
                 [statement.target]
                 if isinstance(statement, cst.For)
                 else [i.asname.name for i in statement.items if i.asname]
             )
-            for target in targets:
-                for name in target_names(target):
+            for each in bound:
+                for name in target_names(each):
                     self._bind(name, Binding("other", statement))
 
     def _bind(self, name: str, binding: Binding) -> None:

@@ -188,7 +188,7 @@ def unknown_repetition(path: Path, scope: Scope, body: cst.CSTNode, unknown: boo
         for sequence in path.grown:
             if sequence.items:
                 sample = sequence.items[-1]
-                sequence.element = lambda sample=sample: renewed(path, sample)  # type: ignore[misc]
+                sequence.element = lambda sample=sample: renewed(path, sample)
             sequence.items = None
         path.grown = outer
         for name, (value, known) in before.items():

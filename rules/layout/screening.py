@@ -129,17 +129,19 @@ def _is_nhwc_permutation(call: ast.Call) -> bool:
     values = call.args
     if len(values) in (1, 2) and isinstance(values[-1], (ast.Tuple, ast.List)):
         values = values[-1].elts
-    numbers = [
-        each.value if isinstance(each, ast.Constant) else -each.operand.value if _is_negative(each) else None
-        for each in values
-    ]  # type: ignore[attr-defined]
-    if None in numbers or not numbers or call.keywords:
+    numbers = [_integer(each) for each in values]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers) or not numbers or call.keywords:
         return True
     if name != "permute":
-        return numbers[-2:] in ([-1, 1], [3, 1], [4, 1])
-    rank = len(numbers)
-    return rank in (4, 5) and [number % rank for number in numbers] == [0, rank - 1, *range(1, rank - 1)]
+        return known[-2:] in ([-1, 1], [3, 1], [4, 1])
+    rank = len(known)
+    return rank in (4, 5) and [number % rank for number in known] == [0, rank - 1, *range(1, rank - 1)]
 
 
-def _is_negative(node: ast.expr) -> bool:
-    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
+def _integer(node: ast.expr) -> int | None:
+    """The value of an integer literal, which may be negative."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _integer(node.operand)
+        return None if inner is None else -inner
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import libcst as cst
 
 from stridelint.linter.inference.attributes import attribute
@@ -184,6 +187,15 @@ def dict_(call: Call) -> Value:
     return result
 
 
+_NUMERIC: dict[str, Callable[[Any], Any]] = {
+    "builtins.int": int,
+    "builtins.float": float,
+    "builtins.bool": bool,
+    "builtins.abs": abs,
+    "builtins.round": round,
+}
+
+
 @function("builtins.int", "builtins.float", "builtins.bool", "builtins.complex", "builtins.round", "builtins.abs")
 def converted(call: Call) -> Value:
     """`int(x)` and its like."""
@@ -196,13 +208,7 @@ def converted(call: Call) -> Value:
         "builtins.complex": "complex",
     }.get(call.name)
     if isinstance(value, Constant) and isinstance(value.value, (int, float, str)):
-        python = {
-            "builtins.int": int,
-            "builtins.float": float,
-            "builtins.bool": bool,
-            "builtins.abs": abs,
-            "builtins.round": round,
-        }.get(call.name)
+        python = _NUMERIC.get(call.name)
         try:
             return (
                 Constant(python(value.value))

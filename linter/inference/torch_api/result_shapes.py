@@ -28,10 +28,15 @@ def of(name: str, variant: Variant, bound: Bound) -> list[Dims | None] | None:
             found = compute(bound)
         except (TypeError, ValueError, IndexError, AttributeError, KeyError):
             return None
-        if found is None or isinstance(found, list):
-            return found
-        return [found] * count
+        if found is None:
+            return None
+        return [_sizes(each) for each in (found if isinstance(found, list) else [found] * count)]
     return _by_class(variant, bound, count)
+
+
+def _sizes(dims: Dims | None) -> Dims | None:
+    """A shape whose sizes are all known up to symbols: a number of unknown value may have been among the arguments."""
+    return dims if dims is not None and all(isinstance(dim, (int, sizes.Size)) for dim in dims) else None
 
 
 def _by_class(variant: Variant, bound: Bound, count: int) -> list[Dims | None] | None:
@@ -58,14 +63,15 @@ def shape(bound: Bound, name: str = "input") -> Dims | None:
 
 def _reduction(bound: Bound) -> Dims | None:
     base = shape(bound)
-    dim, keepdim = bound.get("dim"), bound.get("keepdim", False)
+    dim: Any = bound.get("dim")
+    keepdim = bound.get("keepdim", False)
     if base is None or dim is _UNKNOWN or keepdim is _UNKNOWN:
         return None
     if not (
         dim is None or isinstance(dim, int) or (isinstance(dim, tuple) and all(isinstance(each, int) for each in dim))
     ):
         return None
-    return shapes.reduced(base, dim, bool(keepdim))  # type: ignore[arg-type]
+    return shapes.reduced(base, dim, bool(keepdim))
 
 
 def _known(*values: Any) -> bool:
@@ -122,18 +128,18 @@ def _along(
 def _conv(transposed: bool) -> Callable[[Bound], Dims | None]:
     def run(bound: Bound) -> Dims | None:
         base, weight = shape(bound), shape(bound, "weight")
-        stride, padding = bound.get("stride", 1), bound.get("padding", 0)
-        dilation, groups = bound.get("dilation", 1), bound.get("groups", 1)
+        stride: Any = bound.get("stride", 1)
+        padding: Any = bound.get("padding", 0)
+        dilation: Any = bound.get("dilation", 1)
+        groups: Any = bound.get("groups", 1)
         if not _known(base, weight, stride, padding, dilation, groups) or base is None or weight is None:
             return None
         if transposed:
-            extra = bound.get("output_padding", 0)
-            return (
-                spatial.conv_transpose(base, weight, stride, padding, extra, groups, dilation)
-                if _known(extra)
-                else None
-            )  # type: ignore[arg-type]
-        return spatial.conv(base, weight, stride, padding, dilation)  # type: ignore[arg-type]
+            extra: Any = bound.get("output_padding", 0)
+            if not _known(extra):
+                return None
+            return spatial.conv_transpose(base, weight, stride, padding, extra, groups, dilation)
+        return spatial.conv(base, weight, stride, padding, dilation)
 
     return run
 

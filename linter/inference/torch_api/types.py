@@ -90,9 +90,9 @@ def is_instance(path: Path, value: Value, dotted: list[str]) -> Value:
             if value.complete and all(name.startswith(("builtins.", "file.", "torch.Tensor")) for name in dotted)
             else Condition(("isinstance", value.identity, tuple(dotted)))
         )
-    for kind, names in _TYPES.items():
+    for kind, known in _TYPES.items():
         if isinstance(value, kind):
-            return TRUE if any(name in names for name in dotted) else FALSE
+            return TRUE if any(name in known for name in dotted) else FALSE
     if isinstance(value, Unknown):
         unknown = value
 
