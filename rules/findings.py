@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stridelint.rules.claims import Claim
 from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.facts import Dims
 from stridelint.rules.events import Note, Operand, Site, TensorEvent
@@ -20,10 +21,12 @@ def found(
     site: Site | None = None,
     about: tuple[Operand, ...] = (),
     severity: Severity | None = None,
+    claim: Claim | None = None,
 ) -> Finding:
     """A finding of `rule` at an event (or another `site`), no surer than the path it lies on.
 
     about: operands whose stories become the finding's notes.
+    claim: what torch does there (see `claims`), for the probe to check.
     """
     notes = tuple(note for operand in about for note in story(operand))
     explained = tuple(note.site for note in notes if note.message.endswith(NO_OP))

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from stridelint.rules.claims import Claim
 from stridelint.rules.contract.answers import Confidence
-from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.events import Note, Site, TensorEvent, TestEvent
 
 if TYPE_CHECKING:
@@ -26,18 +26,11 @@ class Severity(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
-    """The event with every unknown filled in, for the probe; `reason` says why none can be built."""
-
-    op: str = ""
-    tensors: tuple[TensorFacts, ...] = ()
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Finding:
     """A hazard at a place. `site` is where a person would edit.
 
+    claim: what torch does there, for the probe to check.
+    event: what the finding was judged on.
     explained: sites of findings that this one already tells as part of its story (a no-op that makes a later view raise);
         they are not reported on their own.
     """
@@ -48,7 +41,7 @@ class Finding:
     confidence: Confidence = Confidence.CERTAIN
     notes: tuple[Note, ...] = ()
     severity: Severity | None = None
-    witness: Witness | None = None
+    claim: Claim | None = None
     event: TensorEvent | TestEvent | None = None
     explained: tuple[Site, ...] = ()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stridelint.rules import claims
 from stridelint.rules.contract.dtypes import Scalar, can_cast, kind_of, possible_types
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.messages import SCALAR_TYPES
@@ -184,7 +185,13 @@ signal.mul_(1j)
             f"'{event.text}' raises because its result is {_common(results)} and {name} is {target.facts.dtype or kind}"
             f"{_gist(event.op, results, target.facts.dtype)}; compute a new tensor, or convert {name} first"
         )
-        yield found(self, event, message, about=(target,))
+        yield found(
+            self,
+            event,
+            message,
+            about=(target,),
+            claim=claims.raises("result type ... can't be cast to the desired output type"),
+        )
 
 
 def _result_dtypes(event: TensorEvent) -> frozenset[str]:

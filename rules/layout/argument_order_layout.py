@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.dtypes import Scalar
@@ -133,7 +134,7 @@ scores = onehot * torch.rand(2, 5, 6, 8)
             f"result of '{event.text}' is {name} because {quoted(first, 'its first operand')} comes first; "
             f"with {quoted(other, 'the other operand')} first it is {_other_format(formats, name)}"
         )
-        yield found(self, event, message, confidence=confidence, about=(first, other))
+        yield found(self, event, message, confidence=confidence, about=(first, other), claim=Claim(Kind.ORDER_DECIDES))
 
 
 def _operands(event: TensorEvent) -> list[TensorFacts | Scalar]:

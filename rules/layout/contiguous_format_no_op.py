@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.events import TensorEvent
@@ -78,4 +79,6 @@ x = x.to(memory_format=torch.contiguous_format)
             f"'{event.text}' changes nothing: {quoted(source)} keeps its strides {tuple_text(source.facts.strides)} and is not "
             "contiguous; use .contiguous()"
         )
-        yield found(self, event, message, confidence=contiguous.confidence, about=(source,))
+        yield found(
+            self, event, message, confidence=contiguous.confidence, about=(source,), claim=Claim(Kind.RETURNS_INPUT)
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.events import TensorEvent
 from stridelint.rules.findings import found, quoted
 from stridelint.rules.layout import screening
@@ -145,4 +146,4 @@ nhwc(x)
         message = (
             f"the result of '{event.text}' is thrown away: {quoted(source)} is not {CONVERSIONS[event.op]} in place"
         )
-        yield found(self, event, message, site=event.discarded_at)
+        yield found(self, event, message, site=event.discarded_at, claim=Claim(Kind.INPUT_UNCHANGED))

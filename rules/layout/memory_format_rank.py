@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stridelint.rules import claims
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.events import Operand, TensorEvent
 from stridelint.rules.findings import found, quoted
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
 RANKS = {"channels_last": 4, "channels_last_3d": 5}
+# What torch says.
+REQUIRED = "required rank ... tensor to use channels_last"
 
 
 class MemoryFormatRank(Rule):
@@ -103,9 +107,11 @@ net.to(memory_format=torch.channels_last)
         source = event.tensors[0] if event.tensors else None
         if source is None or source.facts.rank in (None, RANKS[wanted]):
             return
-        consequence = "the answer is always False" if event.op == "is_contiguous" else "this raises"
+        asks = event.op == "is_contiguous"
+        consequence = "the answer is always False" if asks else "this raises"
         message = f"{wanted} needs a tensor of rank {RANKS[wanted]}, {quoted(source)} has rank {source.facts.rank}: {consequence}"
-        yield found(self, event, message, about=(source,))
+        claim = Claim(Kind.ANSWERS_FALSE) if asks else claims.raises(REQUIRED)
+        yield found(self, event, message, about=(source,), claim=claim)
 
     def _module(self, event: TensorEvent, wanted: str) -> Iterator[Finding]:
         """Module.to converts tensors of rank 4 and 5 alike."""
@@ -113,5 +119,5 @@ net.to(memory_format=torch.channels_last)
         for tensor in tensors if isinstance(tensors, tuple) else ():
             if isinstance(tensor, Operand) and tensor.facts.rank in (4, 5) and tensor.facts.rank != RANKS[wanted]:
                 message = f"converting a module to {wanted} raises: its {quoted(tensor, 'parameter')} has rank {tensor.facts.rank}"
-                yield found(self, event, message, about=(tensor,))
+                yield found(self, event, message, about=(tensor,), claim=claims.raises(REQUIRED))
                 return

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stridelint.rules import claims
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.dtypes import DTYPES
@@ -17,6 +19,9 @@ from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
 if TYPE_CHECKING:
     from stridelint.rules.screening import Nodes
+
+# What torch says first.
+NO_VIEW = "view size is not compatible with input tensor's size and stride"
 
 
 class ViewOfIncompatibleStrides(Rule):
@@ -128,7 +133,9 @@ def rows(images):
                 f"'{event.text}' raises: its strides {tuple_text(source.facts.strides)} do not allow this view of shape "
                 f"{tuple_text(source.facts.shape)}; use .reshape(...)"
             )
-            yield found(self, event, message, confidence=raises.confidence, about=(source,))
+            yield found(
+                self, event, message, confidence=raises.confidence, about=(source,), claim=claims.raises(NO_VIEW)
+            )
 
     def _other_dtype(self, event: TensorEvent, source: Operand) -> Iterator[Finding]:
         strides, dtype = source.facts.strides, event.arguments.get("dtype")
@@ -147,10 +154,11 @@ def rows(images):
                 event,
                 f"'{event.text}' raises: {need}, it is {strides[-1]}; call .contiguous() first",
                 about=(source,),
+                claim=claims.raises(),
             )
         elif strides[-1].symbol is not None or len(strides[-1].terms) == 1:
             message = f"'{event.text}' raises: {need}, it is {strides[-1]}; call .contiguous() first"
-            yield found(self, event, message, confidence=Confidence.LIKELY, about=(source,))
+            yield found(self, event, message, confidence=Confidence.LIKELY, about=(source,), claim=claims.raises())
 
     def _copy(self, event: TensorEvent, source: Operand) -> Iterator[Finding]:
         """A reshape that copies is worth a word where the layout was asked for and is merged away."""
@@ -166,7 +174,15 @@ def rows(images):
         _, copies = questions.reshape(source.facts, shape)
         if copies.answer is Answer.YES:
             message = f"'{event.text}' copies the whole tensor: it is channels_last, and merging its channels with pixels is no view"
-            yield found(self, event, message, confidence=copies.confidence, about=(source,), severity=Severity.WARNING)
+            yield found(
+                self,
+                event,
+                message,
+                confidence=copies.confidence,
+                about=(source,),
+                severity=Severity.WARNING,
+                claim=Claim(Kind.COPIES),
+            )
 
 
 def _dims(value: object) -> Dims | None:

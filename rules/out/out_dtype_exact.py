@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stridelint.rules.claims import of_verdict
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.out_contract import dtype_clause
 from stridelint.rules.findings import found, quoted
@@ -121,4 +122,4 @@ torch.linalg.vector_norm(torch.rand(3, 4), dim=1, out=norms)
                 f"{call.name} raises because it needs {wanted} and {quoted(out, 'out')} is {dtype_text(out.facts)}"
                 f"{gist(verdict)}; pass {wanted}"
             )
-            yield found(self, call.event, message, about=(out,))
+            yield found(self, call.event, message, about=(out,), claim=of_verdict(verdict))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stridelint.rules.claims import of_verdict
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.out_contract import dtype_clause
 from stridelint.rules.events import Operand
@@ -124,7 +125,8 @@ torch.mul(spectrum, 2, out=gain)
                 continue
             if verdict.effect == "wrong" and call.event.op not in CASTING:
                 continue
-            yield found(self, call.event, _message(call, index, out, gist(verdict), verdict.effect), about=(out,))
+            message = _message(call, index, out, gist(verdict), verdict.effect)
+            yield found(self, call.event, message, about=(out,), claim=of_verdict(verdict))
 
 
 def _message(call: OutCall, index: int, out: Operand, text: str, effect: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from stridelint.rules.claims import of_verdict
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.out_contract import overlap_clause, self_overlap_clause
 from stridelint.rules.contract.overlap import Overlap, overlap
@@ -144,13 +145,17 @@ torch.mul(torch.rand(4, 4), 2, out=slots)
                     f"writes results over each other because elements of {name} share memory, without an error",
                 )
                 message = f"{call.name} {does}; write into a tensor of its own, such as a clone()"
-                yield found(self, call.event, message, confidence=verdict.confidence, about=(out,))
+                yield found(
+                    self, call.event, message, confidence=verdict.confidence, about=(out,), claim=of_verdict(verdict)
+                )
                 continue
             broken = _broken(call, index, out)
             if broken is not None:
                 operand, verdict = broken
                 message = f"{call.name} {_does(out, operand, verdict)}; write into another tensor"
-                yield found(self, call.event, message, confidence=verdict.confidence, about=(out,))
+                yield found(
+                    self, call.event, message, confidence=verdict.confidence, about=(out,), claim=of_verdict(verdict)
+                )
 
 
 def _broken(call: OutCall, index: int, out: Operand) -> tuple[Operand, Verdict] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stridelint.rules.claims import of_verdict
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.out_contract import input_grad_clause, out_grad_clause
 from stridelint.rules.contract.verdict import Verdict
@@ -135,7 +136,8 @@ torch.softmax(weight * 2, 1, out=torch.empty(5, 3))
                 )
                 if mode is Answer.YES and not _works_without(call, out):
                     remedy = "pass an out that does not require grad"
-                yield found(self, call.event, _raises(call, out, verdict, remedy), confidence=confidence, about=(out,))
+                message, claim = _raises(call, out, verdict, remedy), of_verdict(verdict)
+                yield found(self, call.event, message, confidence=confidence, about=(out,), claim=claim)
                 return
         verdict = input_grad_clause(call.variant, op, call.arguments, mode)
         if verdict.violated is not Answer.YES:
@@ -148,7 +150,8 @@ torch.softmax(weight * 2, 1, out=torch.empty(5, 3))
                 f"{call.name} with out= loses the gradient of {_name(culprit)} without an error, or backward() fails; drop "
                 "out=, or call it under torch.no_grad()"
             )
-        yield found(self, call.event, message, confidence=confidence, about=() if culprit is None else (culprit,))
+        about = () if culprit is None else (culprit,)
+        yield found(self, call.event, message, confidence=confidence, about=about, claim=of_verdict(verdict))
 
 
 def _works_without(call: OutCall, out: Operand) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stridelint.rules.claims import of_verdict
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.facts import Dims
@@ -148,7 +149,10 @@ torch.arange(24, out=total)
                     severity = Severity.ERROR
                     does += f"{',' if verdict.effect == 'warns' else ''} and overwrites what lies behind this view in memory"
             message = f"{call.name} {does}; pass an out of the result's shape, or an empty one"
-            yield found(self, call.event, message, confidence=verdict.confidence, about=(out,), severity=severity)
+            claim = of_verdict(verdict)
+            yield found(
+                self, call.event, message, confidence=verdict.confidence, about=(out,), severity=severity, claim=claim
+            )
 
 
 def _reaches_beyond(out: Operand, required: Dims) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stridelint.rules.claims import of_verdict, raises
 from stridelint.rules.contract import operators
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.operators import Variant
@@ -136,17 +137,18 @@ torch.relu(x, out=y)
             if isinstance(event.out, Operand) and operator.is_method:
                 does = "raises because no tensor method takes out="
                 remedy = f"call torch.{event.op}" if operator.accepts_out and operator.is_function else "use its result"
-                yield found(self, event, f"Tensor.{event.op}() {does}; {remedy}")
+                yield found(self, event, f"Tensor.{event.op}() {does}; {remedy}", claim=raises(exception="TypeError"))
             return
         outs, variant = outs_of(event), operator.variant(plain_arguments(event))
         refused = accepts_clause(operator, variant)
         if refused.violated is Answer.YES and outs is not None:
             message = f"{call_name(event)} raises because it takes no out={gist(refused)}; use its result, or copy_ it"
-            yield found(self, event, message)
+            yield found(self, event, message, claim=of_verdict(refused))
         elif variant is not None and outs is not None:
             verdict = arity(operator, variant, event)
             if verdict.violated is Answer.YES:
-                yield found(self, event, f"{call_name(event)} {_does(event, variant, verdict, outs)}")
+                message = f"{call_name(event)} {_does(event, variant, verdict, outs)}"
+                yield found(self, event, message, claim=of_verdict(verdict))
 
 
 def _does(event: TensorEvent, variant: Variant, verdict: Verdict, outs: tuple[Operand | None, ...]) -> str:

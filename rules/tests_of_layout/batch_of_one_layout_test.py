@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.facts import Dim
 from stridelint.rules.events import Assertion, Operand, TensorEvent, TestEvent, TestRun
@@ -143,13 +144,16 @@ def test_relu_keeps_channels_last():
         if not all(subject.is_batch_stride(each) and each.holds and _batch(each.tensors[0]) == 1 for each, _ in layout):
             return
         first = layout[0][0]
-        if subject.sight(first.tensors[0], "") is not Sight.TELLING or subject.queries_layout_otherwise(test, {"stride"}):
+        if subject.sight(first.tensors[0], "") is not Sight.TELLING or subject.queries_layout_otherwise(
+            test, {"stride"}
+        ):
             return
         message = (
             f"only stride(0) of {quoted(first.tensors[0])} is asserted, in a batch of one: it is never used there, and both formats make it "
             "C * H * W; assert is_contiguous(memory_format=...) or all strides, with N > 1"
         )
-        yield self._finding(test, first, message, _confidence(test), first.tensors[0])
+        claim = subject.asked(Kind.SAME_FOR_BOTH_FORMATS, [first])
+        yield self._finding(test, first, message, _confidence(test), first.tensors[0], claim)
 
     def _untaken_steps(self, test: TestEvent) -> Iterator[Finding]:
         if not subject.speaks_of_layout(test):
@@ -165,7 +169,8 @@ def test_relu_keeps_channels_last():
             f"{quoted(images)} is a batch of one, so the step of {given} from sample to sample that as_strided is given is never taken "
             f"(the tensor's own stride(0) is {own}); test with N > 1"
         )
-        yield self._finding(test, assertion, message, min(_confidence(test), event.confidence), images)
+        claim = Claim(Kind.IGNORES_BATCH_STRIDE, events=(event,))
+        yield self._finding(test, assertion, message, min(_confidence(test), event.confidence), images, claim)
 
     def _contiguous(self, test: TestEvent) -> Iterator[Finding]:
         if subject.sees_layout_otherwise(test):
@@ -177,12 +182,22 @@ def test_relu_keeps_channels_last():
                     f"{quoted(tensors[0], 'the asserted tensor')} is a batch of one in every run: is_contiguous ignores stride(0), by which "
                     "convolution, pooling and cat choose the format; test with N > 1 too"
                 )
-                yield self._finding(test, check.assertions[0], message, check.confidence, tensors[0], Severity.NOTE)
+                claim = subject.asked(Kind.IGNORES_BATCH_STRIDE, check.assertions)
+                yield self._finding(
+                    test, check.assertions[0], message, check.confidence, tensors[0], claim, Severity.NOTE
+                )
 
     def _finding(
-        self, test: TestEvent, at: Assertion, message: str, confidence: Confidence, about: Operand, severity: Severity | None = None
+        self,
+        test: TestEvent,
+        at: Assertion,
+        message: str,
+        confidence: Confidence,
+        about: Operand,
+        claim: Claim,
+        severity: Severity | None = None,
     ) -> Finding:
-        return Finding(type(self), subject.place(test, at), message, confidence, story(about), severity, None, test)
+        return Finding(type(self), subject.place(test, at), message, confidence, story(about), severity, claim, test)
 
 
 def _batch(operand: Operand) -> Dim | None:
@@ -197,8 +212,19 @@ def _confidence(test: TestEvent) -> Confidence:
 def _untaken(run: TestRun) -> tuple[Assertion, TensorEvent, Operand, Dim, Dim] | None:
     """A wrong first step given to as_strided that this run cannot notice, and the assertion about its result."""
     for event in run.events:
-        size, stride, images = event.arguments.get("size"), event.arguments.get("stride"), event.tensors[0] if event.tensors else None
-        if event.op != "as_strided" or images is None or not isinstance(size, tuple) or not isinstance(stride, tuple) or not size or not stride:
+        size, stride, images = (
+            event.arguments.get("size"),
+            event.arguments.get("stride"),
+            event.tensors[0] if event.tensors else None,
+        )
+        if (
+            event.op != "as_strided"
+            or images is None
+            or not isinstance(size, tuple)
+            or not isinstance(stride, tuple)
+            or not size
+            or not stride
+        ):
             continue
         own = images.facts.strides
         if _batch(images) != 1 or size[0] != 1 or not subject.is_channels_last(images) or own is None:
@@ -207,6 +233,8 @@ def _untaken(run: TestRun) -> tuple[Assertion, TensorEvent, Operand, Dim, Dim] |
         if not isinstance(given, int) or not isinstance(right, int) or given == right:
             continue
         for assertion in run.assertions:
-            if assertion.kind in subject.VALUE_KINDS and any(each.facts.storage == images.facts.storage for each in assertion.tensors):
+            if assertion.kind in subject.VALUE_KINDS and any(
+                each.facts.storage == images.facts.storage for each in assertion.tensors
+            ):
                 return assertion, event, images, given, right
     return None

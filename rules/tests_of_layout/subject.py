@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.layout import CONTIGUOUS, RANK_OF
-from stridelint.rules.events import Assertion, Note, Operand, Site, TestEvent, TestRun
+from stridelint.rules.events import Assertion, Form, Note, Operand, Site, TensorEvent, TestEvent, TestRun
 from stridelint.rules.findings import tuple_text
 
 if TYPE_CHECKING:
@@ -96,7 +97,12 @@ def converts(run: TestRun) -> bool:
 def sight(tensor: Operand, memory_format: str) -> Sight:
     """Whether a tensor of this shape is in one of the two formats only."""
     shape = tensor.facts.shape
-    if shape is None or len(shape) not in RANK_OF.values() or len(shape) != RANK_OF.get(memory_format, len(shape)) or 0 in shape:
+    if (
+        shape is None
+        or len(shape) not in RANK_OF.values()
+        or len(shape) != RANK_OF.get(memory_format, len(shape))
+        or 0 in shape
+    ):
         return Sight.UNKNOWN
     if shape[1] == 1:
         return Sight.ONE_CHANNEL
@@ -149,7 +155,11 @@ def tells_elsewhere(test: TestEvent, but: Check) -> bool:
         if check is but or check.assertions == but.assertions:
             continue
         for assertion, seen, run in zip(check.assertions, check.sights, check.runs):
-            if seen is not Sight.ONE_CHANNEL and seen is not Sight.POINTWISE and not _just_converted(assertion, run, inside):
+            if (
+                seen is not Sight.ONE_CHANNEL
+                and seen is not Sight.POINTWISE
+                and not _just_converted(assertion, run, inside)
+            ):
                 return True
     return False
 
@@ -178,7 +188,10 @@ def _queries(node: Any, allowed: frozenset[str] | set[str]) -> bool:
         return False
     checks_something = name.lstrip("_").startswith(("assert", "check", "verify", "expect", "validate"))
     asks = name.lstrip("_").startswith(("is_", "has_", "get_", "suggest", "infer")) or "stride" in name
-    return checks_something or (asks and any(word in name for word in ("layout", "format", "stride", "contig", "nhwc", "channels_last", "order")))
+    return checks_something or (
+        asks
+        and any(word in name for word in ("layout", "format", "stride", "contig", "nhwc", "channels_last", "order"))
+    )
 
 
 def nodes_of(test: TestEvent) -> set[int]:
@@ -208,7 +221,10 @@ def parameter_notes(check: Check) -> tuple[Note, ...]:
     for assertion, run in zip(check.assertions, check.runs):
         shape = tuple_text(assertion.tensors[0].facts.shape)
         for parameter in run.parameters:
-            notes.setdefault(id(parameter.site.node), Note(parameter.site, f"'{parameter.name}' of this value gives the shape {shape}"))
+            notes.setdefault(
+                id(parameter.site.node),
+                Note(parameter.site, f"'{parameter.name}' of this value gives the shape {shape}"),
+            )
     return tuple(notes.values())[:4]
 
 
@@ -218,4 +234,20 @@ def is_channels_last(operand: Operand) -> bool:
     wanted = next((name for name, rank in RANK_OF.items() if rank == facts.rank), None)
     if wanted is None:
         return False
-    return questions.is_contiguous(facts, wanted).answer is Answer.YES and questions.is_contiguous(facts).answer is Answer.NO
+    return (
+        questions.is_contiguous(facts, wanted).answer is Answer.YES
+        and questions.is_contiguous(facts).answer is Answer.NO
+    )
+
+
+def asked(kind: Kind, assertions: Iterable[Assertion]) -> Claim:
+    """A claim about what assertions ask of their tensors; equal ones are asked once."""
+    events: dict[object, TensorEvent] = {}
+    for each in assertions:
+        first = each.tensors[0]
+        arguments = {"input": first, **each.arguments}
+        if len(each.tensors) > 1:
+            arguments["other"] = each.tensors[1]
+        key = (each.kind, first.facts.shape, str(each.arguments))
+        events.setdefault(key, TensorEvent(each.kind, Form.METHOD, arguments, each.tensors, each.site))
+    return Claim(kind, events=tuple(events.values())[:4])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from stridelint.rules.claims import Kind
 from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.events import Assertion, Operand, TestEvent, TestRun
 from stridelint.rules.findings import quoted, story
@@ -127,7 +128,11 @@ class TestChannelsLast(unittest.TestCase):
 
     def check_test(self, test: TestEvent) -> Iterator[Finding]:
         """A conversion, a comparison of values of a tensor with a layout, and nothing that looks at it."""
-        if not subject.speaks_of_layout(test) or subject.is_deliberate(test) or not any(map(subject.converts, test.runs)):
+        if (
+            not subject.speaks_of_layout(test)
+            or subject.is_deliberate(test)
+            or not any(map(subject.converts, test.runs))
+        ):
             return
         asserted = [(each, run) for run in test.runs for each in run.assertions]
         if any(each.kind in subject.LAYOUT_KINDS for each, _ in asserted) or subject.sees_layout_otherwise(test):
@@ -146,7 +151,16 @@ class TestChannelsLast(unittest.TestCase):
             "is_contiguous(memory_format=...) too, or use check_stride=True with all sizes >= 2"
         )
         confidence = Confidence.CERTAIN if OTHER_SUBJECTS.isdisjoint(test.subject) else Confidence.POSSIBLE
-        return Finding(type(self), subject.place(test, assertion), message, min(confidence, run.confidence), story(about), None, None, test)
+        return Finding(
+            type(self),
+            subject.place(test, assertion),
+            message,
+            min(confidence, run.confidence),
+            story(about),
+            None,
+            subject.asked(Kind.SAME_FOR_BOTH_FORMATS, [assertion]),
+            test,
+        )
 
 
 def _has_layout(assertion: Assertion) -> bool:
