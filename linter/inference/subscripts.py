@@ -136,7 +136,7 @@ def tensor_item(path: Path, tensor: TensorValue, index: Value, node: cst.CSTNode
         if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None
         else [index]
     )
-    if any(_is_advanced(part) for part in parts):
+    if any(is_advanced(part) for part in parts):
         return _advanced(path, tensor, parts, node)
     if not all(_is_basic(part) for part in parts):
         return _copy_or_view(path, tensor)
@@ -151,7 +151,8 @@ def _copy_or_view(path: Path, tensor: TensorValue) -> Value:
     return TensorValue(facts, tensor.story, tensor.proven)
 
 
-def _is_advanced(part: Value) -> bool:
+def is_advanced(part: Value) -> bool:
+    """An index that picks elements: a tensor, an array, a list, a truth value."""
     return (
         isinstance(part, (TensorValue, ArrayValue))
         or (isinstance(part, Sequence) and part.kind == "list")

@@ -8,6 +8,7 @@ from stridelint.linter.inference import testing
 from stridelint.linter.inference.attributes import as_tensor
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import (  # noqa: F401
+    broadcasting,
     comparisons,
     constants,
     containers,
@@ -22,6 +23,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     queries,
     types,
     view_ops,
+    writes,
 )
 from stridelint.linter.inference.torch_api.apply import apply_call
 from stridelint.linter.inference.torch_api.registry import Call, functions, methods
@@ -178,15 +180,7 @@ def tensor_method(path: Path, node: cst.CSTNode, name: str, receiver: TensorValu
 def _unlisted(path: Path, node: cst.CSTNode, name: str, receiver: TensorValue, args: Arguments) -> Value:
     if name == "numpy":
         return ArrayValue(path.facts(receiver).but(device="cpu"), receiver.story)
-    if name == "resize_":
-        from stridelint.rules.contract.generic import strides_in_order
-
-        dims = view_ops.dim_arguments(Call(path, node, name, args, receiver))
-        receiver.facts = receiver.facts.but(
-            shape=dims, strides=None if dims is None else strides_in_order(dims, range(len(dims)))
-        )
-        return receiver
-    if name in ("set_", "swap_", "resize_as_", "t_", "transpose_", "squeeze_", "unsqueeze_", "swapaxes_"):
+    if name in ("set_", "swap_", "t_", "transpose_", "squeeze_", "unsqueeze_", "swapaxes_"):
         receiver.facts = receiver.facts.but(shape=None, strides=None, storage_offset=None)
         return receiver
     if name.endswith("_") and not name.startswith("_"):

@@ -5,25 +5,41 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.subscripts import tensor_item
+from stridelint.linter.inference.subscripts import is_advanced, tensor_item
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
-from stridelint.linter.inference.values import TensorValue, Value
+from stridelint.linter.inference.torch_api.writes import stored
+from stridelint.linter.inference.values import Sequence, Slice, TensorValue, Value
 from stridelint.rules.events import Form, Operand
 
 
 def tensor_store(
     path: Path, tensor: TensorValue, index: Value, value: Value, target: cst.Subscript, node: cst.CSTNode
 ) -> None:
-    """A store through an index: the event is called "setitem"."""
-    region = tensor_item(path, tensor, index, None)
+    """A store through an index: the event is called "setitem".
+
+    `region` is the view that plain indices select; `indexed` tells that tensors or lists pick elements of it.
+    """
+    indexed = index.items if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None else [index]
+    picks = any(is_advanced(part) for part in indexed)
+    region = _picked_from(path, tensor, indexed) if picks else tensor_item(path, tensor, index, None)
     receiver = operand(path, tensor, target.value)
-    stored = plain(path, value)
-    arguments: dict[str, object] = {"input": receiver, "value": stored}
+    assigned = node.value if isinstance(node, (cst.Assign, cst.AnnAssign)) else None
+    stored_value = plain(path, value, assigned)
+    arguments: dict[str, object] = {"input": receiver, "value": stored_value, "indexed": picks}
     if isinstance(region, TensorValue):
-        arguments["region"] = operand(path, region, target)
-    tensors = (receiver, stored) if isinstance(stored, Operand) else (receiver,)
+        arguments["region"] = operand(path, region, target.value if picks and region is tensor else target)
+    tensors = (receiver, stored_value) if isinstance(stored_value, Operand) else (receiver,)
     emit(path, "setitem", Form.INPLACE, node, arguments, tensors, waits_for=tensor)
-    if isinstance(value, TensorValue) and path.grad_mode is not False and value.facts.requires_grad is not False:
-        tensor.facts = tensor.facts.but(
-            requires_grad=True if value.facts.requires_grad and path.grad_mode else None, is_leaf=False
-        )
+    if isinstance(value, TensorValue):
+        stored(path, tensor, value)
+
+
+def _picked_from(path: Path, tensor: TensorValue, parts: list[Value]) -> Value | None:
+    """The view whose elements tensors or lists pick; None where a mask may stand for several axes."""
+    if len(parts) == 1:
+        return tensor
+    whole = Slice(None, None, None)
+    for part in parts:
+        if isinstance(part, TensorValue) and path.facts(part).kind != "integer":
+            return None
+    return tensor_item(path, tensor, Sequence([whole if is_advanced(part) else part for part in parts]), None)

@@ -1,0 +1,59 @@
+"""Tensor methods that change a tensor in place and are not in the operator table."""
+
+from __future__ import annotations
+
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api.emit import emit, operand, plain
+from stridelint.linter.inference.torch_api.registry import Call, method
+from stridelint.linter.inference.torch_api.view_ops import dim_arguments
+from stridelint.linter.inference.values import TensorValue, Value
+from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.contract.generic import strides_in_order
+from stridelint.rules.events import Form
+
+
+@method("copy_")
+def copy(call: Call) -> Value:
+    """`x.copy_(src)`."""
+    value = call.get(0, "src", "other")
+    source = plain(call.path, value, call.args.nodes.get(0, call.args.nodes.get("src")))
+    _emit(call, src=source)
+    if isinstance(value, TensorValue):
+        stored(call.path, call.tensor, value)
+    return call.tensor
+
+
+@method("zero_", "random_", "uniform_", "exponential_", "cauchy_", "log_normal_", "geometric_")
+def filled(call: Call) -> Value:
+    """`x.zero_()`, `x.uniform_(0, 1)` and their like."""
+    _emit(call)
+    return call.tensor
+
+
+@method("resize_", "resize_as_")
+def resized(call: Call) -> Value:
+    """`x.resize_(size)`: the same memory, row-major, with more of it if need be."""
+    tensor = call.tensor
+    if call.name == "resize_as_":
+        other = call.get(0, "the_template", "other")
+        dims = call.path.facts(other).shape if isinstance(other, TensorValue) else None
+    else:
+        dims = dim_arguments(call)
+    row_major = call.get(-1, "memory_format") is None
+    strides = strides_in_order(dims, range(len(dims))) if dims is not None and row_major else None
+    result = tensor.facts.but(shape=dims, strides=strides)
+    _emit(call, result, size=dims)
+    tensor.facts = result
+    return tensor
+
+
+def stored(path: Path, tensor: TensorValue, value: TensorValue) -> None:
+    """A tensor takes part in the graph of what is stored into it."""
+    if path.grad_mode is not False and value.facts.requires_grad is not False:
+        known = True if value.facts.requires_grad and path.grad_mode else None
+        tensor.facts = tensor.facts.but(requires_grad=tensor.facts.requires_grad or known, is_leaf=False)
+
+
+def _emit(call: Call, result: TensorFacts = TensorFacts(), **arguments: object) -> None:
+    receiver = operand(call.path, call.tensor, call.args.nodes.get("receiver"))
+    emit(call.path, call.name, Form.INPLACE, call.node, {"input": receiver, **arguments}, (receiver,), None, result, None, call.tensor)
