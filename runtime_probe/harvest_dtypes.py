@@ -42,6 +42,11 @@ FEW_INPUTS = (torch.int64, torch.float16, torch.float64, torch.complex64)
 def measure_outputs(calls: list[Call], count: int) -> list[dict[str, Any]]:
     """One record per output from the first call; a rule that does not hold for the others is dropped ("")."""
     records = measure_dtypes(calls[0], count)
+    for call in calls:
+        fractional = _with_fraction(call)
+        for record, result in zip(records, attempt(fractional.fresh()).results, strict=False):
+            if predicted(record["rule"], record["of"].split(), fractional) != dtype_name(result.dtype):
+                record["rule"] = ""
     for call in calls[1:]:
         main = main_dtype(call)
         for dtype in FEW_INPUTS if main is not None else ():
@@ -103,6 +108,19 @@ def _whole_numbers(call: Call) -> Call:
     return changed if fractions and not attempt(changed).error else call
 
 
+def _with_fraction(call: Call) -> Call:
+    """The call with fractional numbers for whole ones, where that is legal."""
+    numbers = {
+        p.name: 2.5
+        for p in call.signature
+        if "n" in p.kinds
+        and isinstance(call.bound.get(p.name), (int, float))
+        and not isinstance(call.bound[p.name], bool)
+    }
+    changed = call.but(**numbers)
+    return changed if numbers and not attempt(changed.fresh()).error else call
+
+
 def _rule(observed: dict[str, str]) -> str:
     """The first rule that explains all observations; else they are spelled out as a map."""
     if len(observed) > 1 and len(set(observed.values())) == 1:
@@ -155,7 +173,7 @@ def _numbers(call: Call, main: torch.dtype, index: int) -> list[str]:
             if len(base.results) > index and len(changed.results) > index:
                 if base.results[index].dtype != changed.results[index].dtype:
                     found.append(parameter.name)
-                break
+                    break
     return found
 
 

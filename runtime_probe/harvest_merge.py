@@ -8,6 +8,7 @@ from typing import Any
 
 from stridelint.rules.contract.dtypes import DTYPES
 from stridelint.rules.contract.signatures import Parameter, Signature, tensor_parameters
+from stridelint.runtime_probe.harvest_targets import order
 
 # Fields of a variant that have these values are left out of the table.
 DEFAULTS: dict[str, Any] = {
@@ -100,7 +101,7 @@ def merged_overloads(variants: list[Described]) -> list[Described]:
         else:
             found.append(each)
     # Numbers first: a merged variant may also seem to fit what an overload for numbers alone describes.
-    return sorted(found, key=lambda each: (len(each.signature), sum(p.is_tensor for p in each.signature)))
+    return sorted(found, key=lambda each: order(each.signature))
 
 
 def _merged(left: Described, right: Described) -> Described | None:

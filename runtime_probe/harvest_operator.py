@@ -130,14 +130,15 @@ def _measure_out(target: Target, usual: list[Call], patterns: list[Call], record
     if record.get("dtype_argument"):
         harvest_out_dtypes.measure_out_with_dtype(patterns[0], len(record["outputs"]), record["outputs"])
     found = []
-    for call in patterns:
-        results = attempt(call.fresh()).results
-        if len(results) == len(record["outputs"]) and all(result.numel() for result in results):
-            each: dict[str, Any] = clauses.measure_resizing(call, results, errors, op)
-            each.update(clauses.measure_grad(call, results, errors, op))
-            each.update(clauses.measure_device(call, results, errors, op))
-            each.update(clauses.measure_arity(call, results, errors, op))
-            found.append({**each, **harvest_overlap.measure_self_overlap(call, results, errors, op)})
+    measured = [(call, attempt(call.fresh()).results) for call in patterns]
+    measured = [(call, results) for call, results in measured if len(results) == len(record["outputs"])]
+    filled = [(call, results) for call, results in measured if all(result.numel() for result in results)]
+    for call, results in filled or measured:
+        each: dict[str, Any] = clauses.measure_resizing(call, results, errors, op)
+        each.update(clauses.measure_grad(call, results, errors, op))
+        each.update(clauses.measure_device(call, results, errors, op))
+        each.update(clauses.measure_arity(call, results, errors, op))
+        found.append({**each, **harvest_overlap.measure_self_overlap(call, results, errors, op)})
     record.update(agreed(found))
     if not clauses.is_random(patterns[0]):
         record.update(harvest_overlap.measure_overlap(patterns, errors, op))

@@ -10,7 +10,7 @@ import torch
 from stridelint.rules.contract import dtypes as contract
 from stridelint.runtime_probe.harvest_calls import Call, attempt, dtype_name
 from stridelint.runtime_probe.harvest_dtypes import FEW_INPUTS, INPUTS, in_dtype, main_dtype
-from stridelint.runtime_probe.harvest_text import template
+from stridelint.runtime_probe.harvest_text import COMMON, template
 
 _OUTS = INPUTS
 
@@ -25,7 +25,7 @@ def measure_out_dtypes(calls: list[Call], records: list[dict[str, Any]]) -> None
         _classify(record, rows[index])
         for which, key in (("lower", "error"), ("width", "width_error")):
             if texts[index][which]:
-                record[key] = sorted(texts[index][which].items(), key=lambda item: (-item[1], item[0]))[0][0]
+                record[key] = min(texts[index][which].items(), key=_text_rank)[0]
     _check_mixed(calls[0], records)
     for call in calls[1:]:
         for record, row in zip(records, _acceptance(call, len(records), FEW_INPUTS)[0], strict=True):
@@ -33,6 +33,12 @@ def measure_out_dtypes(calls: list[Call], records: list[dict[str, Any]]) -> None
                 usual = record.get("but", {}).get(source, " ".join(_expected(record["out"], result)))
                 if " ".join(accepted) != usual:
                     record["out"] = ""
+
+
+def _text_rank(item: tuple[str, int]) -> tuple[int, bool, str]:
+    """The text most often seen; of two readings that explain as much, the one with a field for the result's dtype."""
+    text, count = item
+    return -count, text not in COMMON and "{Result}" not in text and "{result}" not in text, text
 
 
 def _check_mixed(call: Call, records: list[dict[str, Any]]) -> None:
@@ -81,7 +87,10 @@ def _acceptance(
                 elif name != dtype_name(result.dtype):
                     which = "width" if contract.can_cast(dtype_name(result.dtype), name) else "lower"
                     weight = 20 if dtype == main else 1  # What the usual dtype says is what people read.
-                    texts[index][which][template(outcome.error, result=result.dtype, out=out_dtype)] += weight
+                    # Some operators always name the same dtype ("Float"): that reading competes.
+                    readings = {template(outcome.error, result=dtype, out=out_dtype) for dtype in (result.dtype, None)}
+                    for reading in readings:
+                        texts[index][which][reading] += weight
             source = dtype_name(dtype) if dtype is not None else dtype_name(result.dtype)
             rows[index][source] = (dtype_name(result.dtype), accepted)
     return rows, texts

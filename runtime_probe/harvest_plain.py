@@ -65,7 +65,7 @@ _CALLS: dict[str, list[Callable[[], Arguments]]] = {
     "bmm": [_c(lambda: (positive(3, 6, 6), positive(3, 6, 6)))],
     "inner": [
         _c(lambda: (positive(3, 4), positive(3, 4))),
-        _c(lambda: (positive(4), positive(4))),
+        _c(lambda: (positive(), positive(4))),
         _c(lambda: (positive(4, 4), positive(4, 4))),
     ],
     "mv": [_c(lambda: (positive(6, 6), positive(6)))],
@@ -93,8 +93,8 @@ _CALLS: dict[str, list[Callable[[], Arguments]]] = {
     "histogram": [_c(lambda: (positive(4, 6),))],
     "linalg.lstsq": _binary(),
     "linalg.pinv": _unary(),
-    "linalg.qr": [_c(lambda: (positive(4, 4),))],
-    "qr": [_c(lambda: (positive(4, 4),))],
+    "linalg.qr": [_c(lambda: (positive(4, 4),)), _c(lambda: (positive(6, 4),))],
+    "qr": [_c(lambda: (positive(4, 4),)), _c(lambda: (positive(6, 4),))],
     "cross": [_c(lambda: (positive(4, 3), positive(4, 3)), dim=1)],
     "linalg.cross": [_c(lambda: (positive(4, 3), positive(4, 3)))],
     # Several overloads of one name.

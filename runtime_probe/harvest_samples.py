@@ -16,6 +16,7 @@ from stridelint.runtime_probe.harvest_targets import Target
 
 _DTYPES = (torch.float32, torch.int64, torch.bool, torch.complex64)
 _LIMIT = 40
+_DONORS = 10
 
 
 def op_infos() -> dict[str, list[Any]]:
@@ -44,7 +45,26 @@ def samples(target: Target, infos: list[Any]) -> list[Call]:
         outcome = attempt(call.fresh())
         if outcome.results:
             calls.append(call)
-    return calls
+    return calls + _with_numbers(target, calls)
+
+
+def _with_numbers(target: Target, calls: list[Call]) -> list[Call]:
+    """Calls of overloads without samples that take a number (`x > 2`) where another one takes a tensor (`x > y`)."""
+    found = []
+    for signature in target.signatures:
+        if any(call.signature is signature for call in calls):
+            continue
+        for donor in calls[:_DONORS]:
+            if [p.name for p in donor.signature] != [p.name for p in signature]:
+                continue
+            changes = {
+                p.name: 2 for p in signature if "n" in p.kinds and isinstance(donor.bound.get(p.name), torch.Tensor)
+            }
+            made = donor.but(**changes)
+            call = bind(target.function, [signature], made.args, made.kwargs)
+            if changes and call is not None and call.tensors() and attempt(call.fresh()).results:
+                found.append(call)
+    return found
 
 
 def _from_infos(infos: list[Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:

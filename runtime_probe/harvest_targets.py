@@ -87,6 +87,11 @@ def targets() -> list[Target]:
     return sorted(result, key=lambda target: target.name)
 
 
+def order(signature: Signature) -> tuple[int, int, str]:
+    """Sort key of an operator's signatures, in which a call is tried: short ones first, numbers before tensors."""
+    return len(signature), sum(parameter.is_tensor for parameter in signature), str(signature)
+
+
 def _describe(target: Target) -> None:
     """Fill in the signatures: from native schemas, or from Python for functions written in it."""
     if not target.is_function and target.name in _CASTS:
@@ -109,7 +114,7 @@ def _describe(target: Target) -> None:
         # Overloads that differ in taking a tensor or a number may behave differently: they are measured apart.
         key = tuple(parameter.name + "T" * parameter.is_tensor for parameter in signature)
         merged[key] = _merge(merged[key], signature) if key in merged else signature
-    target.signatures = sorted(merged.values(), key=lambda signature: (len(signature), str(signature)))
+    target.signatures = sorted(merged.values(), key=order)
 
 
 _PARAMETER = re.compile(r"^(?P<type>[^ ]+(?: [^ =]+)?) (?P<name>\w+)(?:=(?P<default>.*))?$")

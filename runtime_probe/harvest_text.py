@@ -57,7 +57,7 @@ def template(error: str, *, op: str = "", result: torch.dtype | None = None, out
         "device type {result_device} does not match device type of out parameter ({out_device})",
         text,
     )
-    if result is not None and out is not None:
+    if out is not None:
         text = _dtype_fields(text, str(result).removeprefix("torch."), str(out).removeprefix("torch."))
     inner = re.match(r"^RuntimeError: (?:aten::)?(\w+)(\(\): functions with out=.*)$", text)
     if inner and f"RuntimeError: {{op}}{inner[2]}" == COMMON["autograd"]:
@@ -67,7 +67,7 @@ def template(error: str, *, op: str = "", result: torch.dtype | None = None, out
 
 def _dtype_fields(text: str, result: str, out: str) -> str:
     for table, (first, second) in ((TYPE_METAS, ("{result}", "{out}")), (SCALAR_TYPES, ("{Result}", "{Out}"))):
-        pairs = sorted([(table.get(result, "?"), first), (table.get(out, "?"), second)], key=lambda pair: -len(pair[0]))
-        for name, field in pairs:
+        found = [(table[dtype], field) for dtype, field in ((result, first), (out, second)) if dtype in table]
+        for name, field in sorted(found, key=lambda pair: -len(pair[0])):
             text = re.sub(rf"(?:(?<![\w<{{])|(?<=scalar type)|(?<=dtype)){re.escape(name)}(?![\w>}}])", field, text)
     return text

@@ -13,6 +13,14 @@ from stridelint.runtime_probe.verify_draw import Draw, Report, load_torch
 
 Check: TypeAlias = Callable[[Draw, Report], None]
 
+
+def _table(draw: Draw, report: Report) -> None:
+    """The operator table; its modules need torch when they are imported."""
+    from stridelint.runtime_probe import verify_table
+
+    verify_table.table(draw, report)
+
+
 CHECKS: tuple[Check, ...] = (
     verify_checks.predicates,
     verify_checks.copied,
@@ -27,6 +35,7 @@ CHECKS: tuple[Check, ...] = (
     verify_operators.convolutions,
     verify_operators.spatial_shapes,
     verify_operators.layouts,
+    _table,
 )
 
 

@@ -43,7 +43,7 @@ def _compare(report: Report, kind: str, verdict: Verdict, outcome: Outcome, made
         return
     raises = verdict.violated is Answer.YES and verdict.effect == "raises"
     report.record(kind, raises, bool(outcome.error), *_describe(made, *more, outcome.error))
-    if raises and outcome.error:
+    if raises and outcome.error and verdict.exception:
         exception = outcome.error.partition(": ")[0]
         report.record(f"{kind} exception", verdict.exception, exception, *_describe(made, *more, outcome.error))
         if _is_real(made) and verdict.message.startswith(

@@ -173,6 +173,8 @@ def _effect(
         return None
     safe = can_cast(result, out)
     source = promoted if variant.tensor_parameters else result
+    if not variant.tensor_parameters and not safe and kind_of(result) == "complex":
+        return None  # Whether a factory stores a complex number in a lower kind depends on the number.
     if asked:
         accepted = _by_class(output.with_dtype, result, out) if output.with_dtype else None
     elif source in output.but:

@@ -58,7 +58,7 @@ def _with_operand(
     full = relation is Overlap.FULL
     effect = (variant.full_overlap if full else variant.partial_overlap).get(name, "")
     if effect == "ok":
-        return FINE
+        return FINE if full or _many(operand) else UNKNOWN
     confidence = _is_written_directly(operand, out, required)
     if not effect or confidence is None:
         return UNKNOWN
