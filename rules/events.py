@@ -32,12 +32,24 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy of a tensor: `text` made it of `source`."""
+
+    text: str
+    source: str
+    site: Site
+    confidence: Confidence = Confidence.CERTAIN
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """A tensor that takes part in an event.
 
     text: how the code names it ("self.buffer", "x.t()").
     story: where it was made and where its layout, dtype or grad was decided, oldest first.
     fresh: nothing else refers to this tensor (a temporary).
+    whole: its numbers are whole, whatever its dtype.
+    unread: the copy it is (a part of), where the code does nothing with that copy but write to it.
     """
 
     facts: TensorFacts
@@ -45,6 +57,8 @@ class Operand:
     story: tuple[Note, ...] = ()
     site: Site = Site()
     fresh: bool = False
+    unread: Copy | None = None
+    whole: bool = False
 
 
 class Form(enum.Enum):
@@ -75,7 +89,8 @@ class TensorEvent:
     out: what was passed as out=: an Operand, a tuple of Operands, Unknown.UNKNOWN for an unknown tensor, None if absent.
     result: facts of the (first) result as the engine predicts them, or observed ones in the probe.
     grad_mode: whether gradients are recorded.
-    discarded_at: the statement that throws the result away: the call itself, or that of a helper which only returns it.
+    discarded_at: the statement that throws the result away: the call itself, or that of a helper which only returns it;
+        also an assignment that changes a tensor in place.
     site: the whole call; `argument_sites` gives those of single arguments.
     confidence: of the path the event lies on; a rule's finding is never surer than this.
     """

@@ -22,14 +22,16 @@ def found(
     about: tuple[Operand, ...] = (),
     severity: Severity | None = None,
     claim: Claim | None = None,
+    explained: tuple[Site, ...] = (),
 ) -> Finding:
     """A finding of `rule` at an event (or another `site`), no surer than the path it lies on.
 
     about: operands whose stories become the finding's notes.
     claim: what torch does there (see `claims`), for the probe to check.
+    explained: sites of findings that this one already tells.
     """
     notes = tuple(note for operand in about for note in story(operand))
-    explained = tuple(note.site for note in notes if note.message.endswith(NO_OP))
+    explained = (*explained, *(note.site for note in notes if note.message.endswith(NO_OP)))
     return Finding(
         type(rule),
         site or event.site,
@@ -37,7 +39,7 @@ def found(
         min(confidence, event.confidence),
         notes,
         severity,
-        None,
+        claim,
         event,
         explained,
     )

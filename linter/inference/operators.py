@@ -149,6 +149,8 @@ def augmented(path: Path, node: cst.AugAssign, left: Value, right: Value) -> Val
         if name == "matmul":
             return _tensor_binary(path, name, node, left, right, Form.OPERATOR)
         nodes: dict[str, cst.CSTNode] = {"input": node.target, "other": node.value}
+        if isinstance(node.target, cst.Subscript) and left.copied is not None:
+            left.copied = left.copied.source.copied  # `x[mask] += 1` stores the copy back
         return apply(
             path,
             name,

@@ -9,6 +9,7 @@ from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
+    Copied,
     Instance,
     Mapping,
     Sequence,
@@ -22,6 +23,7 @@ from stridelint.linter.inference.values import (
     is_none,
 )
 from stridelint.rules.contract import shapes, sizes, views
+from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
 from stridelint.rules.contract.generic import strides_in_order
 from stridelint.rules.contract.views import Geometry
@@ -51,15 +53,20 @@ def item(path: Path, owner: Value, index: Value, node: cst.Subscript) -> Value:
         if position is not None and -len(owner.value) <= position < len(owner.value):
             return Constant(owner.value[position])
     if isinstance(owner, Unknown):
-        return _unknown_item(owner, index)
+        return _unknown_item(path, owner, index, node)
     return Unknown("item")
 
 
-def _unknown_item(owner: Unknown, index: Value) -> Value:
+def _unknown_item(path: Path, owner: Unknown, index: Value, node: cst.Subscript) -> Value:
     """The same item of the same unknown container is the same value, as long as nothing is stored into it."""
+    from stridelint.linter.inference.attributes import as_tensor
+
     key = operators.hashable(index)
     if key is None or isinstance(index, Sequence):
-        return Unknown("item")
+        picked = Unknown("item")
+        if isinstance(index, TensorValue) and _surely_picks(path, index):
+            as_tensor(path, picked).copied = Copied(as_tensor(path, owner), node, Confidence.CERTAIN)
+        return picked
     return owner.attributes.setdefault(f"[{key!r}]", Unknown("item"))
 
 
@@ -227,7 +234,18 @@ def _advanced(path: Path, tensor: TensorValue, parts: list[Value], node: cst.CST
     result = TensorFacts(shape, strides, 0, facts.dtype, facts.kind, facts.device, grad, None)
     made = path.tensor(result, node, "", story=tensor.story)
     made.proven = tensor.proven
+    made.whole = tensor.whole
+    if node is not None and any(_surely_picks(path, part) for part in parts):
+        made.copied = Copied(tensor, node, Confidence.CERTAIN)
     return made
+
+
+def _surely_picks(path: Path, part: Value) -> bool:
+    """An index that makes a copy; a tensor of one integer is taken as that integer."""
+    if isinstance(part, (TensorValue, ArrayValue)):
+        facts = path.facts(part) if isinstance(part, TensorValue) else part.facts
+        return facts.kind == "bool" or (facts.kind == "integer" and bool(facts.rank))
+    return isinstance(part, Sequence) and part.kind == "list"
 
 
 def _advanced_shape(path: Path, shape: Dims | None, parts: list[Value]) -> Dims | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stridelint.rules.contract import sizes
+from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
 
 if TYPE_CHECKING:
@@ -101,12 +102,23 @@ class Device(Value):
 Step: TypeAlias = "tuple[str, cst.CSTNode]"
 
 
+@dataclass(frozen=True)
+class Copied:
+    """How a tensor that shares no memory with `source` came about: a copy made by `node`, so much is sure."""
+
+    source: TensorValue
+    node: cst.CSTNode
+    confidence: Confidence
+
+
 class TensorValue(Value):
     """A tensor.
 
     proven: it is a tensor for certain, not just used like one.
     story: (what happened, node) pairs, oldest first.
+    base: the tensor it is a view of, or was made from; copied: told where it surely is a copy of one.
     known_sizes: sizes by axis (may be negative) asked for before the rank was known.
+    whole: its numbers are whole, whatever its dtype.
     """
 
     def __init__(self, facts: TensorFacts = TensorFacts(), story: tuple[Step, ...] = (), proven: bool = True) -> None:
@@ -119,8 +131,10 @@ class TensorValue(Value):
         self.is_parameter = False
         self.is_buffer = False
         self.base: TensorValue | None = None
+        self.copied: Copied | None = None
         self.name: str | None = None
         self.source: str = ""
+        self.whole = False
         self.pending: list[Callable[[], None]] = []
 
     def prove(self) -> None:

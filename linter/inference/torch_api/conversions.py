@@ -6,10 +6,11 @@ import libcst as cst
 
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.constants import TENSOR_TYPES, dtype_name
-from stridelint.linter.inference.torch_api.emit import emit, operand
+from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.registry import Call, function, method
 from stridelint.linter.inference.values import (
     Constant,
+    Copied,
     Device,
     Dtype,
     External,
@@ -21,9 +22,10 @@ from stridelint.linter.inference.values import (
     is_none,
 )
 from stridelint.rules.contract import questions
-from stridelint.rules.contract.answers import Answer
+from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.contract.generic import is_concrete
 from stridelint.rules.events import Unknown as UnknownArgument
 from stridelint.rules.findings import NO_OP
 
@@ -172,6 +174,11 @@ def _converted(call: Call, facts: TensorFacts, alias: Answer, step: str) -> Tens
         tensor.proven,
     )
     value.base = tensor
+    value.whole = tensor.whole or tensor.facts.kind in ("bool", "integer")
+    if alias is Answer.NO and call.name != "clone":
+        before = path.facts(tensor)
+        certain = is_concrete(before) or (facts.dtype, facts.device) != (before.dtype, before.device)
+        value.copied = Copied(tensor, call.node, Confidence.CERTAIN if certain else Confidence.LIKELY)
     return value
 
 
@@ -361,6 +368,11 @@ def like(call: Call) -> Value:
         storage=None,
         storage_offset=0,
     )
+    fill = call.get(1, "fill_value")
+    if call.name.endswith("full_like") and fill is not None:
+        receiver = operand(path, source, call.args.nodes.get(0))
+        filled = plain(path, fill, call.args.nodes.get(1, call.args.nodes.get("fill_value")))
+        emit(path, "full_like", call.form, call.node, {"input": receiver, "fill_value": filled}, (receiver,), None, made)
     return path.tensor(made, call.node, "is made here, with the strides of its argument")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping as Dict
 
 import libcst as cst
 
+from stridelint.linter.inference import copies
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     Constant,
@@ -21,7 +22,7 @@ from stridelint.linter.inference.values import (
 )
 from stridelint.rules import events
 from stridelint.rules.contract.facts import TensorFacts
-from stridelint.rules.events import Form, Note, Operand, Site, TensorEvent
+from stridelint.rules.events import Copy, Form, Note, Operand, Site, TensorEvent
 
 _EMPTY_MODULE = cst.Module([])
 MAX_TEXT = 60
@@ -41,7 +42,21 @@ def operand(path: Path, tensor: TensorValue, node: cst.CSTNode | None = None) ->
     """A tensor as it takes part in an event; `node` is how the code refers to it there."""
     text = (tensor.name or "") if node is None else path.program.once(node, source_text, node) or tensor.name or ""
     story = tuple(Note(Site(where), what) for what, where in tensor.story)
-    return Operand(path.facts(tensor), text, story, Site(node), tensor.name is None and not tensor.is_parameter)
+    fresh = tensor.name is None and not tensor.is_parameter
+    return Operand(path.facts(tensor), text, story, Site(node), fresh, unread_copy(path, tensor, node), tensor.whole)
+
+
+def unread_copy(path: Path, tensor: TensorValue, node: cst.CSTNode | None) -> Copy | None:
+    """The copy that a tensor is (a part of), where the code only writes to it."""
+    while tensor.copied is None:
+        if tensor.base is None:
+            return None
+        tensor = tensor.base
+    if not copies.is_unread(path, tensor, node):
+        return None
+    made = tensor.copied
+    source = source_text(copies.copied_expression(made.node)) or made.source.name or ""
+    return Copy(source_text(made.node), source, Site(made.node), made.confidence)
 
 
 def plain(path: Path, value: Value | None, node: cst.CSTNode | None = None) -> object:
@@ -85,7 +100,8 @@ def emit(
     waits_for: TensorValue | None = None,
 ) -> None:
     """Make the event and hand it to the rules; at once, or once `waits_for` is proven to be a tensor."""
-    discarded_at = Site(path.discard_site or node) if node is path.discarded else None
+    thrown_away = node is path.discarded or isinstance(node, (cst.AugAssign, cst.Assign))
+    discarded_at = Site(path.discard_site or node) if thrown_away else None
     confidence, grad = path.confidence, path.grad_answer
 
     def make() -> TensorEvent:

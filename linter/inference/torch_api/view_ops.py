@@ -10,11 +10,22 @@ from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.constants import dtype_name
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.registry import Call, method
-from stridelint.linter.inference.values import Sequence, ShapeOf, TensorValue, Unknown, Value, as_dim, as_dims, as_int
+from stridelint.linter.inference.values import (
+    Copied,
+    Sequence,
+    ShapeOf,
+    TensorValue,
+    Unknown,
+    Value,
+    as_dim,
+    as_dims,
+    as_int,
+)
 from stridelint.rules.contract import questions, sizes, views
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.dtypes import DTYPES, kind_of
 from stridelint.rules.contract.facts import Dims, TensorFacts
+from stridelint.rules.contract.generic import Judgement
 from stridelint.rules.contract.views import Geometry
 
 
@@ -37,6 +48,7 @@ def view_of(
     story = base.story if not step or node is None else (*base.story[-3:], (step, node))
     view = TensorValue(new, story, base.proven)
     view.base = base
+    view.whole = base.whole
     return view
 
 
@@ -376,19 +388,19 @@ def _reshaped(call: Call, shape: Dims | None, **arguments: object) -> Value:
         return _copied_or_viewed(call, None, known, shape, **arguments)
     resulting, judgement = questions.reshape(facts, shape)
     return _copied_or_viewed(
-        call, (resulting, judgement.answer), questions.resolve_view_shape(facts.shape, shape), shape, **arguments
+        call, (resulting, judgement), questions.resolve_view_shape(facts.shape, shape), shape, **arguments
     )
 
 
 def _copied_or_viewed(
     call: Call,
-    known: tuple[TensorFacts, Answer] | None,
+    known: tuple[TensorFacts, Judgement] | None,
     shape: Dims | None,
     requested: Dims | None,
     **arguments: object,
 ) -> Value:
     path, tensor = call.path, call.tensor
-    if known is not None and known[1] is Answer.NO:
+    if known is not None and known[1].answer is Answer.NO:
         facts = known[0]
         result = view_of(
             path,
@@ -397,7 +409,7 @@ def _copied_or_viewed(
             call.node,
         )
     else:
-        copied = known is not None and known[1] is Answer.YES and known[0].shape is not None
+        copied = known is not None and known[1].answer is Answer.YES and known[0].shape is not None
         source = (
             known[0]
             if copied and known is not None
@@ -409,6 +421,8 @@ def _copied_or_viewed(
             tensor.story,
             tensor.proven,
         )
+        if known is not None and known[1].answer is Answer.YES:
+            result.copied = Copied(tensor, call.node, known[1].confidence)
         rank = _rank_of_arguments(call)
         if shape is None and rank is not None and call.name == "reshape":
             result.refine_rank(rank)

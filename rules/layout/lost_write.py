@@ -1,0 +1,209 @@
+"""TLC109: a write to a copy that is thrown away."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stridelint.rules.events import Form, Operand, TensorEvent
+from stridelint.rules.findings import found
+from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+from stridelint.rules.screening import name_of
+
+if TYPE_CHECKING:
+    from stridelint.rules.screening import Nodes
+
+IN_PLACE = frozenset(
+    """abs acos add addcdiv addcmul asin atan bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip cos
+    cumprod cumsum div divide eq erf exp expm1 floor floor_divide fmod ge gt hardshrink index_add index_copy index_fill index_put le
+    lerp log log1p logical_and logical_not logical_or logical_xor lt masked_fill masked_scatter mul multiply nan_to_num ne neg
+    negative nn.functional.relu pow put reciprocal relu remainder renorm round rsqrt scatter scatter_add scatter_reduce sigmoid sign
+    sin sqrt square sub subtract tan tanh tril triu true_divide trunc xlogy addbmm addmm addmv addr baddbmm bernoulli copysign
+    fill fill_diagonal floor_ ldexp logit normal""".split()
+)
+# Those that are not operators of the table keep their underscore.
+METHODS = frozenset(
+    "copy_ zero_ fill_ random_ uniform_ exponential_ cauchy_ log_normal_ geometric_ normal_ bernoulli_".split()
+)
+WITH_OUT = frozenset(
+    "matmul mm bmm cat stack sum mean prod maximum minimum where index_select gather topk cumsum".split()
+)
+COPYING = frozenset(
+    """to type type_as float double half bfloat16 int long short char byte bool cfloat cdouble contiguous reshape reshape_as flatten
+    ravel cpu cuda""".split()
+)
+
+
+class LostWrite(Rule):
+    """
+    What it does:
+        Finds in-place operators, item assignments and `out=` on a copy that nothing reads afterwards: the result of
+        `x[indices]`, `x.float()`, `x.contiguous()`, or of a `reshape` or `flatten` that the strides force to copy.
+
+    Why is this bad?
+        The tensor that was meant stays as it was, without an error. Whether `reshape` is a view or a copy depends on the
+        strides, so the same line works on a row-major tensor and does nothing on a channels_last one.
+
+    Example:
+        weight = conv.to(memory_format=torch.channels_last).weight.data
+        weight.reshape(-1).copy_(flat)
+
+    Use instead:
+        weight.copy_(flat.reshape(weight.shape))
+
+    Confirmed by:
+        Comparing the tensor before and after the statement.
+    """
+
+    code = "TLC109"
+    name = "lost-write"
+    severity = Severity.ERROR
+    words = (
+        *(f".{name}(" for name in sorted(COPYING)),
+        *(f".{name.rstrip('_')}_(" for name in sorted(IN_PLACE | METHODS) if "." not in name),
+        "out=",
+    )
+    ops = IN_PLACE | METHODS | WITH_OUT | {"setitem"}
+
+    VALID = (
+        """\
+import torch
+
+x = torch.rand(4, 6)
+x.reshape(-1).copy_(torch.zeros(24))
+x[x > 0.5] += 1
+x[torch.tensor([0, 2])] = 0
+half = x.half().clamp_(0, 1)
+rows = x.t().reshape(-1)
+rows.mul_(2)
+print(rows)
+""",
+    )
+    INVALID = (
+        Invalid(
+            """\
+import torch
+
+x = torch.rand(4, 6)
+x[x > 0.5].mul_(2)
+x.half().clamp_(0, 1)
+x.t().flatten()[0] = 1
+""",
+            (
+                (
+                    4,
+                    1,
+                    "'x[x > 0.5].mul_(2)' does not change 'x': it writes to 'x[x > 0.5]', a copy that is thrown away",
+                ),
+                (
+                    5,
+                    1,
+                    "'x.half().clamp_(0, 1)' does not change 'x': it writes to 'x.half()', a copy that is thrown away",
+                ),
+                (
+                    6,
+                    1,
+                    "'x.t().flatten()[0] = 1' does not change 'x.t()': it writes to 'x.t().flatten()', a copy that is thrown away",
+                ),
+            ),
+        ),
+        Invalid(
+            """\
+import torch
+
+pool = torch.zeros(4, 5, 6)[:, :3]
+rows = pool.reshape(-1, 6)
+rows.index_copy_(0, torch.tensor([1, 7]), torch.ones(2, 6))
+""",
+            (
+                (
+                    5,
+                    1,
+                    "'rows.index_copy_(0, torch.tensor([1, 7]), torch.ones(2, 6))' does not change 'pool': it writes to "
+                    "'pool.reshape(-1, 6)', a copy that is thrown away",
+                ),
+            ),
+        ),
+    )
+
+    @classmethod
+    def places(cls, nodes: Nodes) -> frozenset[str] | None:
+        """Something is written to that may be a copy."""
+        return _Writes(nodes).units()
+
+    def check(self, event: TensorEvent) -> Iterator[Finding]:
+        """The target is a copy, and the statement is all that knows it."""
+        target = event.tensors[0] if event.form is Form.INPLACE and event.tensors else event.out
+        if not event.discarded or not isinstance(target, Operand) or target.unread is None:
+            return
+        copy = target.unread
+        source = f"'{copy.source}'" if copy.source else "the tensor"
+        message = f"'{event.text}' does not change {source}: it writes to '{copy.text}', a copy that is thrown away"
+        yield found(self, event, message, confidence=copy.confidence, about=(target,), explained=(copy.site,))
+
+
+class _Writes:
+    """Statements that write to the result of a call or an index, or to a name that stands for one."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.nodes = nodes
+        self.helpers = {function.name for function, _ in nodes.functions}
+        self.assigned: dict[tuple[str, str], list[ast.expr]] = {}
+        for node, unit in nodes.bindings:
+            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                self.assigned.setdefault((unit, node.targets[0].id), []).append(node.value)
+
+    def units(self) -> frozenset[str]:
+        """The units of those statements."""
+        found = set()
+        for value, unit in self.nodes.statements:
+            if isinstance(value, ast.Call) and any(self.copies(each, unit) for each in _targets(value)):
+                found.add(unit)
+        for node, unit in self.nodes.bindings:
+            targets = (
+                node.targets
+                if isinstance(node, ast.Assign)
+                else [node.target]
+                if isinstance(node, ast.AugAssign)
+                else []
+            )
+            if any(isinstance(each, ast.Subscript) and self.copies(each.value, unit) for each in targets):
+                found.add(unit)
+        return frozenset(found)
+
+    def copies(self, node: ast.expr, unit: str, depth: int = 0) -> bool:
+        """Whether somewhere down the receivers a copy may be made."""
+        while True:
+            if isinstance(node, ast.Call):
+                if name_of(node) in COPYING or (isinstance(node.func, ast.Name) and node.func.id in self.helpers):
+                    return True
+                if not isinstance(node.func, ast.Attribute):
+                    return False
+                node = node.func.value
+            elif isinstance(node, ast.Subscript):
+                if not _is_plain(node.slice):
+                    return True
+                node = node.value
+            elif isinstance(node, ast.Attribute):
+                node = node.value
+            else:
+                values = self.assigned.get((unit, node.id), []) if isinstance(node, ast.Name) and depth < 3 else []
+                return len(values) == 1 and self.copies(values[0], unit, depth + 1)
+
+
+def _targets(call: ast.Call) -> Iterator[ast.expr]:
+    """What a call statement writes to."""
+    name = name_of(call)
+    if isinstance(call.func, ast.Attribute) and name.endswith("_") and not name.startswith("_"):
+        yield call.func.value
+    for keyword in call.keywords:
+        if keyword.arg == "out":
+            yield keyword.value
+
+
+def _is_plain(index: ast.expr) -> bool:
+    """Whole numbers and slices: a view."""
+    if isinstance(index, ast.Tuple):
+        return all(_is_plain(each) for each in index.elts)
+    return isinstance(index, (ast.Constant, ast.Slice, ast.UnaryOp))

@@ -1,0 +1,51 @@
+"""What TLC105-TLC112 claim is true: on real torch, each sample program does what its findings say.
+
+`main` of a program returns pairs that were meant to agree, or raises; see `CHECKS`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
+
+
+def load(name: str) -> dict[str, Any]:
+    """The names of a sample program."""
+    path = FIXTURES / name
+    names: dict[str, Any] = {"__name__": "sample"}
+    torch.manual_seed(0)
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
+    return names
+
+
+def different_values(got: Any, wanted: Any) -> bool:
+    """Two tensors of one shape with other numbers."""
+    return got.shape == wanted.shape and not torch.equal(got, wanted)
+
+
+CHECKS: dict[str, Callable[[Any, Any], bool]] = {
+    "bad/lost_writes.py": different_values,
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_pairs_do_not_agree(name: str) -> None:
+    pairs = load(name)["main"]()
+    assert pairs
+    for index, (got, wanted) in enumerate(pairs):
+        assert CHECKS[name](got, wanted), index
+
+
+@pytest.mark.parametrize("name", ["clean/copies.py"])
+def test_clean_programs_run(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(name)["main"]()
