@@ -222,10 +222,10 @@ def _compared(path: Path, scope: Scope, node: cst.Comparison) -> Value:
 
 
 def _if_expression(path: Path, scope: Scope, node: cst.IfExp) -> Value:
-    with testing.narrowed(path, nested=True):
-        outer, path.deciding = path.deciding, node
+    outer, path.deciding = path.deciding, node
     try:
-        chosen = node.body if path.truth(evaluate(path, scope, node.test)) else node.orelse
+        with testing.narrowed(path, nested=True):
+            chosen = node.body if path.truth(evaluate(path, scope, node.test)) else node.orelse
     finally:
         path.deciding = outer
     return evaluate(path, scope, chosen)

@@ -153,11 +153,14 @@ class Path:
         facts = tensor.facts
         if not self.bound_sizes:
             return facts
-        return facts.but(shape=self.learnt(facts.shape), strides=self.learnt(facts.strides))
+        shape, strides = self.learnt(facts.shape), self.learnt(facts.strides)
+        return facts if shape is facts.shape and strides is facts.strides else facts.but(shape=shape, strides=strides)
 
     def learnt(self, dims: Dims | None) -> Dims | None:
-        """Sizes with the values that conditions on this path gave them."""
+        """Sizes with the values that conditions on this path gave them; the same tuple where none did."""
         if dims is None or not self.bound_sizes:
+            return dims
+        if all(isinstance(dim, int) or self.bound_sizes.keys().isdisjoint(sizes.leaves(dim)) for dim in dims):
             return dims
         replaced = tuple(sizes.substitute(dim, self.bound_sizes) for dim in dims)
         return dims if any(dim is None for dim in replaced) else tuple(dim for dim in replaced if dim is not None)

@@ -33,6 +33,7 @@ class Program:
         self.telling = telling
         self.rules = [rule() for rule in rules]
         self.findings: dict[tuple[str, int], Finding] = {}
+        self.result_types: dict[object, tuple[str | None, str | None]] = {}
         self._memory: dict[tuple[str, int], object] = {}
         self._listeners: dict[str, list[Rule]] = {}
         self._general = [rule for rule in self.rules if type(rule).check is not Rule.check and not rule.ops]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import libcst as cst
@@ -13,6 +13,7 @@ from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import ArrayValue, Condition, TensorValue, Unknown, Value, as_int
 from stridelint.rules.events import Assertion, Operand, Site
 
+_NOTHING: AbstractContextManager[None] = nullcontext()
 # Calls that pass the truth of their arguments on; `any` of several is no claim about each.
 PASSING_ON = frozenset({"all", "bool"})
 UNITTEST_CHECKS = frozenset(
@@ -52,21 +53,21 @@ def _claiming(path: Path, claim: Claim | None) -> Iterator[None]:
         path.claim = previous
 
 
-@contextmanager
-def narrowed(path: Path, negated: bool = False, compared: bool = False, nested: bool = False) -> Iterator[None]:
-    """A part of an assertion (nothing if there is none)."""
+def narrowed(
+    path: Path, negated: bool = False, compared: bool = False, nested: bool = False
+) -> AbstractContextManager[None]:
+    """A part of an assertion (nothing if there is none, as nearly always)."""
     claim = path.claim
-    if claim is not None:
-        claim = Claim(claim.node, claim.negated != negated, claim.compared or compared, claim.nested or nested)
-    with _claiming(path, claim):
-        yield
+    if claim is None:
+        return _NOTHING
+    return _claiming(
+        path, Claim(claim.node, claim.negated != negated, claim.compared or compared, claim.nested or nested)
+    )
 
 
-@contextmanager
-def comparing(path: Path, node: cst.Comparison) -> Iterator[None]:
+def comparing(path: Path, node: cst.Comparison) -> AbstractContextManager[None]:
     """The two sides of a comparison: `is True`, `== False` and their like claim a truth, others compare values."""
-    with _claiming(path, _compared(path.claim, node)):
-        yield
+    return _NOTHING if path.claim is None else _claiming(path, _compared(path.claim, node))
 
 
 def _compared(claim: Claim | None, node: cst.Comparison) -> Claim | None:
@@ -88,11 +89,10 @@ def _literal(node: cst.CSTNode) -> bool | None:
     return node.value == "True" if isinstance(node, cst.Name) and node.value in ("True", "False") else None
 
 
-@contextmanager
-def arguments_of(path: Path, node: cst.Call, discarded: bool) -> Iterator[None]:
+def arguments_of(path: Path, node: cst.Call, discarded: bool) -> AbstractContextManager[None]:
     """The arguments of a call: asserted themselves if it is a check, else parts of what is asserted."""
-    with _claiming(path, _argument_claim(path.claim, node, discarded)):
-        yield
+    claim = _argument_claim(path.claim, node, discarded)
+    return _NOTHING if claim is None and path.claim is None else _claiming(path, claim)
 
 
 def _argument_claim(claim: Claim | None, node: cst.Call, discarded: bool) -> Claim | None:

@@ -11,6 +11,7 @@ from stridelint.linter.inference.torch_api import result_shapes, result_strides
 from stridelint.linter.inference.torch_api.emit import emit, plain
 from stridelint.linter.inference.values import (
     Arguments,
+    Constant,
     Number,
     Sequence,
     Step,
@@ -46,6 +47,13 @@ FIELDS = {
     "svd": ("U", "S", "V"),
     "qr": ("Q", "R"),
 }
+
+
+_ROUNDING = frozenset(("round", "floor", "ceil", "trunc", "fix", "sign", "floor_divide"))
+_KEEPING_WHOLE = frozenset(
+    """add sub mul neg abs clamp clip clamp_min clamp_max maximum minimum max min amax amin sum cumsum prod where cat stack
+    index_select gather flip roll repeat tile square remainder masked_fill nn.functional.relu relu""".split()
+)
 
 
 def apply(
@@ -95,11 +103,41 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         sites,
         receiver if form is not Form.FUNCTION else None,
     )
+    whole = is_whole(operator.name, args)
     if form is Form.INPLACE and receiver is not None:
+        _holds_whole(receiver, whole)
         return _changed(path, receiver, bound)
     if out is not None and not is_none(out):
         return _written(path, out, results)
-    return _values(path, operator, variant, results, node, _inherited(args))
+    values = _values(path, operator, variant, results, node, _inherited(args))
+    if isinstance(values, TensorValue):
+        values.whole = whole
+    return values
+
+
+def is_whole(name: str, args: Arguments) -> bool:
+    """Whether an operator's result has whole numbers only: it rounds, or computes with whole ones."""
+    if name in _ROUNDING:
+        return args.get(1, "decimals") is None
+    return name in _KEEPING_WHOLE and all(_may_be_whole(each) for each in (*args.positional, *args.keywords.values()))
+
+
+def _holds_whole(tensor: TensorValue, whole: bool) -> None:
+    """A tensor changes in place, and with it what it is a part of."""
+    tensor.whole = whole
+    while not whole and tensor.base is not None:
+        tensor = tensor.base
+        tensor.whole = False
+
+
+def _may_be_whole(value: Value) -> bool:
+    if isinstance(value, TensorValue):
+        return value.whole or value.facts.kind in ("bool", "integer")
+    if isinstance(value, Number):
+        return value.kind in ("bool", "integer")
+    if isinstance(value, Sequence):
+        return value.items is not None and all(_may_be_whole(each) for each in value.items)
+    return not isinstance(value, Constant) or not isinstance(value.value, float) or value.value.is_integer()
 
 
 def _inherited(args: Arguments) -> tuple[Step, ...]:
@@ -187,12 +225,40 @@ def result_facts(
 def _dtype(path: Path, variant: Variant, index: int, bound: Dict[str, object]) -> tuple[str | None, str | None]:
     if path.autocast:
         return None, None
-    dtype = out_contract.result_dtype(variant, index, bound, path.default_dtype or "float32")
+    dtype, kind = _result_type(path, variant, index, bound)
     if path.default_dtype is None and dtype == "float32":
         return None, "float"
     if dtype is not None:
         return dtype, kind_of(dtype)
-    return None, out_contract.result_kind(variant, index, bound)
+    return None, kind
+
+
+def _result_type(
+    path: Path, variant: Variant, index: int, bound: Dict[str, object]
+) -> tuple[str | None, str | None]:
+    """Dtype and kind of a result; remembered by what they depend on, since most calls are alike."""
+    asked = bound.get("dtype")
+    key = (
+        id(variant),
+        index,
+        path.default_dtype,
+        asked if isinstance(asked, str) else type(asked),
+        *(_type_of(bound.get(name)) for name in variant.outputs[index].of),
+    )
+    memory = path.program.result_types
+    if key not in memory:
+        dtype = out_contract.result_dtype(variant, index, bound, path.default_dtype or "float32")
+        memory[key] = dtype, (None if dtype is not None else out_contract.result_kind(variant, index, bound))
+    return memory[key]
+
+
+def _type_of(value: object) -> object:
+    """All that type promotion looks at in an argument."""
+    if isinstance(value, Operand):
+        return value.facts.dtype, value.facts.kind, value.facts.rank is None, value.facts.rank == 0
+    if isinstance(value, Scalar):
+        return value
+    return tuple(_type_of(each) for each in value) if isinstance(value, (tuple, list)) else type(value)
 
 
 def _device(tensors: list[TensorFacts]) -> str | None:
