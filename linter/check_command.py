@@ -21,6 +21,8 @@ T = TypeVar("T")
 
 def run(options: argparse.Namespace) -> int:
     """Check what the options say, write the report, and return the exit status."""
+    if options.fail_on != "any" and not options.probe:
+        raise ConfigError(f"--fail-on {options.fail_on} needs --probe")
     output: TextIO | None = None
     if options.output:
         # Before the work, so that a wrong path does not cost a long run.
@@ -28,13 +30,28 @@ def run(options: argparse.Namespace) -> int:
             output = open(options.output, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
         except OSError as error:
             raise ConfigError(f"cannot write {options.output}: {error.strerror}") from None
-    report, show_skipped = _checked(options)
+    report, show_skipped = _probed(options) if options.probe else _checked(options)
     if output is None:
         _write(report, options, sys.stdout, show_skipped)
     else:
         with output:
             _write(report, options, output, show_skipped)
-    return 1 if report.findings and not options.exit_zero else 0
+    return 1 if fails(report, options.fail_on) and not options.exit_zero else 0
+
+
+def fails(report: Report, fail_on: str) -> bool:
+    """Whether the findings make the exit status 1."""
+    if fail_on == "any":
+        return bool(report.findings)
+    return any(finding.probe is not None and finding.probe.verdict == fail_on for finding in report.findings)
+
+
+def _probed(options: argparse.Namespace) -> tuple[Report, bool]:
+    from stridelint.linter.probing import Prober
+
+    with Prober(options.probe) as prober:
+        report, show_skipped = _checked(options)
+        return report._replace(findings=prober.verdicts(report.findings)), show_skipped
 
 
 def _checked(options: argparse.Namespace) -> tuple[Report, bool]:

@@ -136,7 +136,9 @@ def _run(name: str, options: argparse.Namespace) -> int:
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="*", help="files, folders, or - for standard input (default: .)")
-    parser.add_argument("--stdin-filename", metavar="NAME", help="what to call standard input, also to find its settings")
+    parser.add_argument(
+        "--stdin-filename", metavar="NAME", help="what to call standard input, also to find its settings"
+    )
     choose = parser.add_argument_group("what to report")
     for name, text in (
         ("--select", "run these rules only: codes, prefixes, names, or ALL; commas between them"),
@@ -148,6 +150,18 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         "--min-confidence",
         metavar="LEVEL",
         help="certain: all is proven; likely (default): but for sizes almost surely > 1; possible: up to a caller",
+    )
+    probe = parser.add_argument_group("confirmation (needs torch; no code of yours is run)")
+    probe.add_argument(
+        "--probe",
+        choices=("auto", "cpu", "cuda"),
+        help="replay each finding on real tensors: auto takes a GPU if there is one",
+    )
+    probe.add_argument(
+        "--fail-on",
+        choices=("any", "confirmed"),
+        default="any",
+        help="which findings make the exit status 1: all (default), or those that the probe confirms",
     )
     output = parser.add_argument_group("output")
     output.add_argument("--format", choices=("text", "json"), default="text", help="default: text")

@@ -151,9 +151,22 @@ def _resolve(path: str, text: str, module: libcst.Module, findings: Iterable[Fin
                 finding.confidence.name.lower(),
                 notes,
                 lines[at[0] - 1] if at[0] <= len(lines) else "",
+                _witness(finding),
             )
         )
     return reported
+
+
+def _witness(finding: Finding) -> str:
+    """What a probe needs to replay a finding; the reason if there is nothing to replay, or if that cannot be told."""
+    import json
+
+    from stridelint.rules.witness import witness
+
+    try:
+        return json.dumps(witness(finding))
+    except Exception as error:
+        return json.dumps({"reason": internal_error(error)})
 
 
 def internal_error(error: BaseException) -> str:

@@ -13,8 +13,21 @@ class Remark(NamedTuple):
     message: str
 
 
+class Verdict(NamedTuple):
+    """What a replay of a finding came to: "confirmed", "refuted" or "inconclusive", why, what torch did, which one and where."""
+
+    verdict: str
+    reason: str
+    observed: str
+    torch: str
+    device: str
+
+
 class Reported(NamedTuple):
-    """A finding at its place. Lines and columns count from 1; the end column is the one after the last character."""
+    """A finding at its place. Lines and columns count from 1; the end column is the one after the last character.
+
+    witness: what a probe needs to replay it, a JSON document (see `rules.witness`). probe: the verdict, if it was asked for.
+    """
 
     path: str
     line: int
@@ -28,6 +41,8 @@ class Reported(NamedTuple):
     confidence: str
     notes: tuple[Remark, ...]
     excerpt: str
+    witness: str = "{}"
+    probe: Verdict | None = None
 
 
 class Skipped(NamedTuple):

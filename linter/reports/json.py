@@ -22,6 +22,8 @@ def render(report: Report) -> str:
             "severity": finding.severity,
             "confidence": finding.confidence,
             "notes": [note._asdict() for note in finding.notes],
+            "witness": json.loads(finding.witness),
+            **({} if finding.probe is None else {"probe": finding.probe._asdict()}),
         }
         for finding in report.findings
     ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stridelint.linter.findings import Report, Reported
+from stridelint.linter.findings import Report, Reported, Verdict
 
+_VERDICTS = {"confirmed": "32", "refuted": "31", "inconclusive": "33"}
 _COLOURS = {"error": "31", "warning": "33", "note": "36"}
 
 
@@ -21,6 +22,8 @@ def render(report: Report, colour: bool = False, statistics: bool = False, show_
             yield paint("2", line)
         for note in finding.notes:
             yield f"    {note.path}:{note.line}: {paint('36', 'note')}: {note.message}"
+        if finding.probe is not None:
+            yield f"    {paint(_VERDICTS[finding.probe.verdict], 'probe')}: {_verdict(finding.probe)}"
     if show_skipped:
         for skipped in report.skipped:
             yield f"{paint('1', skipped.path)}: {paint('36', 'TLC901')} [could-not-analyse] {skipped.reason}"
@@ -30,6 +33,12 @@ def render(report: Report, colour: bool = False, statistics: bool = False, show_
     if report.findings:
         yield ""
     yield _summary(report)
+
+
+def _verdict(probe: Verdict) -> str:
+    where = "fake tensors, a device is missing" if probe.device == "fake" else probe.device
+    told = probe.observed if probe.verdict == "confirmed" else probe.reason
+    return f"{probe.verdict} on {where}, torch {probe.torch}: {told}"
 
 
 def _excerpt(finding: Reported) -> Iterator[str]:
@@ -76,6 +85,8 @@ def _summary(report: Report) -> str:
         details.append(f"{report.suppressed} suppressed by noqa")
     if report.excluded:
         details.append(f"{_count(report.excluded, 'file')} excluded")
+    verdicts = [finding.probe.verdict for finding in report.findings if finding.probe is not None]
+    details += [f"{verdicts.count(kind)} {kind}" for kind in _VERDICTS if kind in verdicts]
     return f"{text} ({', '.join(details)})."
 
 

@@ -69,6 +69,14 @@ def instances(
     return [(one.tensors, one.extra) for one in _instances(tensors, extra, broadcast)]
 
 
+def fillings(
+    tensors: Sequence[TensorFacts], *extra: Dims, broadcast: bool = False
+) -> list[tuple[Mapping[sizes.Atom, int], tuple[TensorFacts, ...]]]:
+    """As `instances`, with the number that each unknown size got, smallest tensors first."""
+    found = [(one.values, one.tensors) for one in _instances(tensors, extra, broadcast)]
+    return sorted(found, key=lambda one: sum(math.prod(facts.concrete_shape or ()) for facts in one[1]))
+
+
 def _instances(tensors: Sequence[TensorFacts], extra: Sequence[Dims], broadcast: bool) -> list[_Instance]:
     bound = _unify(tensors) if broadcast else {}
     shapes, strides, asked = (

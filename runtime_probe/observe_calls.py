@@ -1,0 +1,158 @@
+"""Whether torch raises, warns, resizes or computes wrong numbers as a finding claims: one function for each kind of claim."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from stridelint.rules.claims import Claim, Kind
+from stridelint.rules.events import Form
+from stridelint.runtime_probe.replayed import Call, memory_of
+from stridelint.runtime_probe.seen import Seen, described, listed, numbers, refused, same_numbers
+
+_SEEDS = (0, 1, 2, 3)
+
+
+def says(claim: Claim, message: str) -> bool:
+    """Whether a message is what the claim says, "..." standing for any text."""
+    pattern = ".*?".join(re.escape(" ".join(part.split())) for part in claim.text.split("..."))
+    return re.search(pattern, " ".join(message.split())) is not None
+
+
+def raises(call: Call, claim: Claim) -> Seen:
+    """Torch refuses the call, in the claimed words."""
+    outcome = call.run(call.made())
+    if outcome.error is None:
+        return Seen(False, "torch accepts the call" + described(outcome))
+    right = says(claim, outcome.message) or call.fake
+    return Seen(True if right and (call.fake or outcome.is_a(claim.exception)) else None, f"raises {outcome.text()}")
+
+
+def warns(call: Call, claim: Claim) -> Seen:
+    """Torch warns in the claimed words."""
+    tensors = call.made()
+    outcome = call.run(tensors)
+    if outcome.error is not None:
+        return refused(outcome)
+    found = next((text for text in outcome.warnings if says(claim, text)), None)
+    if found is None:
+        return Seen(False, f"no such warning{described(outcome)}")
+    return Seen(True, f"warns: {' '.join(found.split())[:200]}")
+
+
+def resizes(call: Call, claim: Claim) -> Seen:
+    """Out gets another shape without a warning of the resize."""
+    tensors = call.made()
+    before = [tuple(out.shape) for out in tensors.outs]
+    outcome = call.run(tensors)
+    if outcome.error is not None:
+        return refused(outcome)
+    after = [tuple(out.shape) for out in tensors.outs]
+    warned = any("An output with one or more elements" in text for text in outcome.warnings)
+    changed = before != after
+    what = f"out has shape {listed(before)} before and {listed(after)} after, {'with' if warned else 'without'} a warning of the resize"
+    return Seen(changed and not warned, what)
+
+
+def keeps_shape(call: Call, claim: Claim) -> Seen:
+    """Out keeps its shape although the result has another."""
+    tensors = call.made()
+    before = [tuple(out.shape) for out in tensors.outs]
+    plain = call.run(call.separate(tensors), out=False)
+    outcome = call.run(tensors)
+    if outcome.error is not None or plain.error is not None:
+        return refused(outcome if outcome.error else plain)
+    after = [tuple(out.shape) for out in tensors.outs]
+    return Seen(
+        before == after != [tuple(each.shape) for each in plain.results],
+        f"out keeps shape {listed(after)}, without out= the result has {listed([tuple(each.shape) for each in plain.results])}",
+    )
+
+
+def wrong_values(call: Call, claim: Claim) -> Seen:
+    """The numbers are other than those of the call on separate tensors without out=, or torch writes outside out."""
+    either = claim.kind is Kind.RAISES_OR_WRONG
+    what = ""
+    for seed in _SEEDS:
+        tensors = call.made(seed)
+        plain = call.run(call.separate(tensors), out=False, form=Form.METHOD if call.form is Form.INPLACE else None)
+        if plain.error is not None:
+            return Seen(None, f"torch refuses the call on separate tensors: {plain.text()}")
+        before = [(out, memory_of(out).clone()) for out in tensors.outs]
+        outcome = call.run(tensors)
+        if outcome.error is not None:
+            return Seen(either, f"raises {outcome.text()}")
+        got = tensors.outs or ([tensors.arguments["input"]] if call.form is Form.INPLACE else outcome.results)
+        for mine, right in zip(got, plain.results, strict=False):
+            if not same_numbers(mine, right):
+                return Seen(True, f"computes {numbers(mine)} where the call on separate tensors gives {numbers(right)}")
+        for out, memory in before:
+            if _writes_outside(out, memory):
+                return Seen(True, "writes memory outside the out tensor")
+        what = f"computes the numbers of the call on separate tensors{described(outcome)}"
+    return Seen(False, what)
+
+
+def _writes_outside(out: Any, before: Any) -> bool:
+    import torch
+
+    after = memory_of(out)
+    if after.shape != before.shape:
+        return False
+    inside = torch.zeros(after.shape, dtype=torch.bool, device=out.device)
+    inside.as_strided(out.shape, out.stride(), out.storage_offset()).fill_(True)
+    return not torch.equal(after[~inside], before[~inside])
+
+
+def loses_gradient(call: Call, claim: Claim) -> Seen:
+    """The result does not require grad although it should, or backward fails or gives another gradient."""
+    tensors, reference = call.made(), call.made()
+    plain = call.run(reference, out=False)
+    if plain.error is not None:
+        return refused(plain)
+    if not any(each.requires_grad for each in plain.results):
+        return Seen(None, "the result requires no grad without out= either")
+    outcome = call.run(tensors)
+    if outcome.error is not None:
+        return Seen(False, f"raises {outcome.text()}")
+    results = tensors.outs or outcome.results
+    if not any(each.requires_grad for each in results):
+        return Seen(True, "the result does not require grad; without out= it does")
+    _backward(plain.results)
+    try:
+        _backward(results)
+    except (RuntimeError, NotImplementedError) as error:
+        return Seen(True, f"backward raises {type(error).__name__}: {' '.join(str(error).split())[:200]}")
+    for mine, right in zip(tensors.every, reference.every, strict=True):
+        if (
+            mine.is_leaf
+            and mine.requires_grad
+            and right.grad is not None
+            and (mine.grad is None or not same_numbers(mine.grad, right.grad))
+        ):
+            return Seen(
+                True,
+                f"the gradient is {'missing' if mine.grad is None else numbers(mine.grad)}; without out= it is {numbers(right.grad)}",
+            )
+    return Seen(False, "gradients are those of the call without out=")
+
+
+def _backward(results: list[Any]) -> None:
+    total = sum(each.sum() for each in results if each.requires_grad)
+    assert not isinstance(total, int)
+    total.abs().backward()
+
+
+def keeps_out_strides(call: Call, claim: Claim) -> Seen:
+    """Out keeps its strides, which are not those of the result without out=."""
+    tensors = call.made()
+    plain = call.run(call.separate(tensors), out=False)
+    before = [tuple(out.stride()) for out in tensors.outs]
+    outcome = call.run(tensors)
+    if outcome.error is not None or plain.error is not None:
+        return refused(outcome if outcome.error else plain)
+    after, free = [tuple(out.stride()) for out in tensors.outs], [tuple(each.stride()) for each in plain.results]
+    return Seen(
+        before == after != free[: len(after)],
+        f"out has strides {listed(after)}, without out= the result has {listed(free)}",
+    )

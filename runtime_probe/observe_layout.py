@@ -1,0 +1,168 @@
+"""Whether layouts come out, and tests see them, as a finding claims: one function for each kind of claim."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from stridelint.rules.claims import Claim, Kind
+from stridelint.rules.contract.layout import CONTIGUOUS, RANK_OF
+from stridelint.rules.events import Form
+from stridelint.runtime_probe.facts_of_tensor import facts_of, storage_of
+from stridelint.runtime_probe.replayed import Call, Tensors, copied
+from stridelint.runtime_probe.seen import Seen, described, refused, same_numbers
+
+
+def order_decides(call: Call, claim: Claim) -> Seen:
+    """Swapping two tensors changes the strides of the result."""
+    tensors = call.made()
+    own = call.run(tensors, form=Form.FUNCTION if call.form is Form.METHOD else None)
+    if own.error is not None or not own.results:
+        return refused(own) if own.error else Seen(None, "the call returns no tensor")
+    import torch
+
+    names = [name for name, value in tensors.arguments.items() if isinstance(value, torch.Tensor)]
+    strides = tuple(own.results[0].stride())
+    for left, right in itertools.combinations(names, 2):
+        swapped = {**tensors.arguments, left: tensors.arguments[right], right: tensors.arguments[left]}
+        outcome = call.run(
+            Tensors(tensors.every, swapped, None), out=False, form=Form.FUNCTION if call.form is Form.METHOD else None
+        )
+        if outcome.error is None and outcome.results and tuple(outcome.results[0].stride()) != strides:
+            return Seen(
+                True,
+                f"the result has strides {strides}, and with '{left}' and '{right}' swapped {tuple(outcome.results[0].stride())}",
+            )
+    return Seen(False, f"the result has strides {strides} in any order")
+
+
+def returns_input(call: Call, claim: Claim) -> Seen:
+    """The result is the input itself, or has its memory and strides."""
+    tensors = call.made()
+    source, outcome = tensors.arguments["input"], call.run(tensors)
+    if outcome.error is not None or not outcome.results:
+        return refused(outcome) if outcome.error else Seen(None, "the call returns no tensor")
+    result = outcome.results[0]
+    same = result is source or (
+        result.data_ptr() == source.data_ptr() and facts_of(result).strides == facts_of(source).strides
+    )
+    return Seen(same, f"returns {'its input' if same else 'another tensor'}, strides {tuple(result.stride())}")
+
+
+def copies(call: Call, claim: Claim) -> Seen:
+    """The result has memory of its own."""
+    tensors = call.made()
+    source, outcome = tensors.arguments["input"], call.run(tensors)
+    if outcome.error is not None or not outcome.results:
+        return refused(outcome) if outcome.error else Seen(None, "the call returns no tensor")
+    copies = storage_of(outcome.results[0]) != storage_of(source)
+    return Seen(copies, "the result has memory of its own" if copies else "the result is a view")
+
+
+def input_unchanged(call: Call, claim: Claim) -> Seen:
+    """The call leaves its input as it was."""
+    tensors = call.made()
+    source = tensors.arguments["input"]
+    facts, before = facts_of(source), copied(source)
+    outcome = call.run(tensors)
+    if outcome.error is not None:
+        return refused(outcome)
+    same = facts == facts_of(source) and (call.fake or same_numbers(before, source))
+    what = (
+        f"the tensor is still {facts.dtype} {facts.shape} strides {facts.strides}"
+        if same
+        else f"the tensor is changed: {facts_of(source)}"
+    )
+    return Seen(same, what + described(outcome))
+
+
+def drops_layout(call: Call, claim: Claim) -> Seen:
+    """An operand is channels_last, and the result is not."""
+    import torch
+
+    tensors = call.made()
+    formats = {rank: getattr(torch, name) for name, rank in RANK_OF.items()}
+    sources = [each for each in tensors.every if each.dim() in formats and _is_only(each, formats[each.dim()])]
+    outcome = call.run(tensors)
+    if outcome.error is not None or not outcome.results:
+        return refused(outcome) if outcome.error else Seen(None, "the call returns no tensor")
+    result = outcome.results[0]
+    what = f"operands have strides {', '.join(str(tuple(each.stride())) for each in tensors.every[:3])}, the result {tuple(result.stride())}"
+    if not sources:
+        return Seen(False, "no operand is channels_last; " + what)
+    wanted = formats.get(result.dim())
+    return Seen(wanted is None or not result.is_contiguous(memory_format=wanted), what)
+
+
+def _is_only(tensor: Any, memory_format: Any) -> bool:
+    return bool(tensor.is_contiguous(memory_format=memory_format) and not tensor.is_contiguous())
+
+
+def answers(call: Call, claim: Claim) -> Seen:
+    """The answer is the claimed one."""
+    outcome = call.run(call.made())
+    if outcome.error is not None:
+        return refused(outcome)
+    return Seen(outcome.value is (claim.kind is Kind.ANSWERS_TRUE), f"the answer is {outcome.value}")
+
+
+def same_for_both(call: Call, claim: Claim) -> Seen:
+    """A row-major and a channels-last tensor give one answer, and both pass a comparison."""
+    import torch
+
+    tensors = call.made()
+    first = tensors.every[0]
+    if first.dim() not in RANK_OF.values():
+        return Seen(None, f"a tensor of rank {first.dim()} has no memory format")
+    answers = []
+    orders = {CONTIGUOUS: tuple(range(first.dim())), "channels_last": (0, *range(2, first.dim()), 1)}
+    for order in orders.values():
+        laid_out = _laid_out(first, order)
+        others = [laid_out.clone() if each.shape == first.shape else each for each in tensors.every[1:]]
+        arguments = call.bound([laid_out, *others]).arguments
+        outcome = call.run(Tensors([laid_out, *others], arguments, None))
+        passed = outcome.error is None and (outcome.value is not False)
+        answers.append((tuple(laid_out.stride()), passed, outcome.text() if outcome.error else outcome.value))
+    (one, passed, answer), (other, too, second) = answers
+    what = f"strides {one} and {other} of shape {tuple(first.shape)} both give {answer}"
+    if not (passed and too) or (not isinstance(answer, torch.Tensor) and answer != second):
+        return Seen(False, f"strides {one} give {answer}, strides {other} give {second}")
+    return Seen(True, what)
+
+
+def _laid_out(tensor: Any, order: tuple[int, ...]) -> Any:
+    """A copy whose axes lie in memory in this order, outermost first, size-1 axes included."""
+    import torch
+
+    strides, step = [0] * tensor.dim(), 1
+    for axis in reversed(order):
+        strides[axis], step = step, step * max(tensor.shape[axis], 1)
+    return torch.empty_strided(tuple(tensor.shape), strides, dtype=tensor.dtype, device=tensor.device).copy_(
+        tensor.detach()
+    )
+
+
+def ignores_batch_stride(call: Call, claim: Claim) -> Seen:
+    """Another stride of the batch axis gives the same answer, or reads the same numbers."""
+    import torch
+
+    tensors = call.made()
+    first = tensors.every[0]
+    outcome = call.run(tensors)
+    if outcome.error is not None:
+        return refused(outcome)
+    if call.op == "as_strided":
+        steps = (first.stride(0), *tensors.arguments["stride"][1:])
+        other = call.run(Tensors(tensors.every, {**tensors.arguments, "stride": steps}, None))
+        same = other.error is None and torch.equal(outcome.value, other.value)
+        return Seen(
+            same, f"steps {tensors.arguments['stride']} and {steps} read {'the same' if same else 'other'} numbers"
+        )
+    changed = torch.empty_strided(
+        tuple(first.shape), (first.stride(0) + 1, *first.stride()[1:]), dtype=first.dtype, device=first.device
+    )
+    other = call.run(call.bound([changed, *tensors.every[1:]]))
+    same = other.error is None and other.value == outcome.value
+    return Seen(
+        same, f"stride(0) {first.stride(0)} gives {outcome.value}, stride(0) {changed.stride(0)} gives {other.value}"
+    )
