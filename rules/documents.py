@@ -157,7 +157,8 @@ def facts_of(document: Document) -> TensorFacts:
 
 def _operand(document: Document) -> Operand:
     story = tuple(Note(Site(), message) for message in document["story"])
-    unread = Copy(*document["unread"], Site()) if "unread" in document else None
+    copy = document.get("unread")
+    unread = None if copy is None else Copy(copy[0], copy[1], Site())
     facts, text = facts_of(document), document["text"]
     return Operand(facts, text, story, fresh=document["fresh"], unread=unread, whole=document["whole"])
 
