@@ -160,19 +160,25 @@ def _checkout() -> Path:
     return root
 
 
-_PROBES = {"verify": "compare the model with torch on random cases", "harvest": "measure torch's operators anew"}
+_PROBES = {
+    "FINDINGS.json": "replay the findings of `check --format json` on real tensors",
+    "verify": "compare the model with torch on random cases",
+    "harvest": "measure torch's operators anew",
+}
 
 
 def probe(arguments: Sequence[str]) -> int:
-    """Hand the remaining arguments to a command of the runtime probe."""
+    """Hand the remaining arguments to a command of the runtime probe; a report of findings is replayed."""
     usage = "usage: stridelint probe {" + ",".join(_PROBES) + "} ..."
     if not arguments or arguments[0] in ("-h", "--help"):
         print(usage, file=sys.stdout if arguments else sys.stderr)
         for name, text in _PROBES.items():
-            print(f"  {name:8} {text}", file=sys.stdout if arguments else sys.stderr)
+            print(f"  {name:14} {text}", file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2
     name, *rest = arguments
-    if name not in _PROBES:
+    if name.startswith("-") or Path(name).is_file() or name.endswith(".json"):
+        name, rest = "replay_command", list(arguments)
+    elif name not in _PROBES:
         raise ConfigError(f"unknown command 'probe {name}'{suggestion(name, _PROBES)} ({usage})")
     import importlib
 

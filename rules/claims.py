@@ -38,6 +38,8 @@ class Kind(enum.Enum):
     KEEPS_OUT_STRIDES = "keeps out's strides"  # although the same call without out= gives others
     ANSWERS_FALSE = "answers False"
     ANSWERS_TRUE = "answers True"
+    MEMORY_ORDER = "memory is in another order"  # read one by one, the numbers come in another order than row-major
+    STORES_OTHER = "stores other numbers"  # than it was given: `value`, `other`, `source` or `fill_value`
     SAME_FOR_BOTH_FORMATS = "the same for both formats"  # a row-major and a channels-last tensor give one answer
     IGNORES_BATCH_STRIDE = "ignores stride(0)"  # another stride(0), or first step of as_strided, gives one answer
 

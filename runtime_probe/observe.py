@@ -31,6 +31,8 @@ _OBSERVERS: dict[Kind, Callable[[Call, Claim], Seen]] = {
     Kind.KEEPS_OUT_STRIDES: observe_calls.keeps_out_strides,
     Kind.ANSWERS_FALSE: observe_layout.answers,
     Kind.ANSWERS_TRUE: observe_layout.answers,
+    Kind.MEMORY_ORDER: observe_layout.memory_order,
+    Kind.STORES_OTHER: observe_calls.stores_other,
     Kind.SAME_FOR_BOTH_FORMATS: observe_layout.same_for_both,
     Kind.IGNORES_BATCH_STRIDE: observe_layout.ignores_batch_stride,
 }

@@ -10,6 +10,7 @@ from stridelint.rules.events import Form
 from stridelint.runtime_probe.replayed import Call, memory_of
 from stridelint.runtime_probe.seen import Seen, described, listed, numbers, refused, same_numbers
 
+_GIVEN = ("value", "other", "source", "src", "fill_value")
 _SEEDS = (0, 1, 2, 3)
 
 
@@ -102,6 +103,25 @@ def _writes_outside(out: Any, before: Any) -> bool:
     inside = torch.zeros(after.shape, dtype=torch.bool, device=out.device)
     inside.as_strided(out.shape, out.stride(), out.storage_offset()).fill_(True)
     return not torch.equal(after[~inside], before[~inside])
+
+
+def stores_other(call: Call, claim: Claim) -> Seen:
+    """The tensor that is written to holds other numbers than those given."""
+    import torch
+
+    tensors = call.made()
+    given = next((tensors.arguments[name] for name in _GIVEN if tensors.arguments.get(name) is not None), None)
+    target = tensors.arguments.get("region", tensors.arguments.get("input"))
+    outcome = call.run(tensors)
+    if outcome.error is not None:
+        return Seen(False, f"raises {outcome.text()}")
+    if given is None or not isinstance(target, torch.Tensor):
+        return Seen(None, "what is stored is not known")
+    mask = tensors.arguments.get("mask")
+    held = target[mask] if isinstance(mask, torch.Tensor) else target
+    wanted = torch.as_tensor(given, device=target.device)
+    same = same_numbers(held, wanted.expand(held.shape))
+    return Seen(not same, f"given {numbers(wanted)}, it holds {numbers(held)}")
 
 
 def loses_gradient(call: Call, claim: Claim) -> Seen:

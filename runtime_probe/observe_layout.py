@@ -9,8 +9,8 @@ from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract.layout import CONTIGUOUS, RANK_OF
 from stridelint.rules.events import Form
 from stridelint.runtime_probe.facts_of_tensor import facts_of, storage_of
-from stridelint.runtime_probe.replayed import Call, Tensors, copied
-from stridelint.runtime_probe.seen import Seen, described, refused, same_numbers
+from stridelint.runtime_probe.replayed import Call, Tensors, copied, memory_of
+from stridelint.runtime_probe.seen import Seen, described, numbers, refused, same_numbers
 
 
 def order_decides(call: Call, claim: Claim) -> Seen:
@@ -74,6 +74,15 @@ def input_unchanged(call: Call, claim: Claim) -> Seen:
         else f"the tensor is changed: {facts_of(source)}"
     )
     return Seen(same, what + described(outcome))
+
+
+def memory_order(call: Call, claim: Claim) -> Seen:
+    """Read one by one in memory, the numbers of the first tensor come in another order than row-major."""
+    tensor = call.made().every[0]
+    count = min(tensor.numel(), memory_of(tensor).numel() - tensor.storage_offset())
+    raw = memory_of(tensor)[tensor.storage_offset() :][:count]
+    other = not same_numbers(raw, tensor.detach().flatten()[:count])
+    return Seen(other, f"memory holds {numbers(raw)}, row-major order is {numbers(tensor.detach().flatten())}")
 
 
 def drops_layout(call: Call, claim: Claim) -> Seen:

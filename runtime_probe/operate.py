@@ -96,7 +96,7 @@ def run(op: str, form: Form, arguments: Mapping[str, Any], out: Any = None) -> A
     if op == "Module.to":
         return _module(given.get("parameters", ()), given["memory_format"])
     if op == "setitem":
-        return python.setitem(given["input"], given.get("index", slice(None)), given.get("value", given.get("other")))
+        return _store(given)
     if op in ("equal", "allclose", "assert_close"):
         return _comparison(op, given)
     if form is Form.OPERATOR and op in _OPERATORS and len(given) == 2:
@@ -171,6 +171,17 @@ def _module(parameters: Any, memory_format: Any) -> Any:
     for index, tensor in enumerate(parameters):
         module.register_buffer(f"tensor{index}", tensor.detach())
     return module.to(memory_format=memory_format)
+
+
+def _store(given: Mapping[str, Any]) -> Any:
+    """`input[index] = value`; `region` is the part that is written to, where that is a view."""
+    if "value" not in given:
+        raise NoCall("the value that is stored is not known")
+    if given.get("region") is not None:
+        return python.setitem(given["region"], ..., given["value"])
+    if "index" not in given:
+        raise NoCall("the index is not known")
+    return python.setitem(given["input"], given["index"], given["value"])
 
 
 def _comparison(op: str, given: dict[str, Any]) -> Any:
