@@ -7,6 +7,7 @@ import libcst as cst
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope, dotted_name, resolve_external
 from stridelint.linter.inference.values import (
+    ArrayValue,
     BoundMethod,
     Class,
     Constant,
@@ -39,6 +40,10 @@ def attribute(path: Path, value: Value, name: str, node: cst.CSTNode | None = No
         return tensor_attribute(path, value, name, node)
     if isinstance(value, Instance):
         return instance_attribute(path, value, name)
+    if isinstance(value, ArrayValue):
+        from stridelint.linter.inference.torch_api.numpy_api import array_attribute
+
+        return array_attribute(value, name, node)
     if isinstance(value, Class):
         return class_attribute(path, value, name) or Unknown(name)
     if isinstance(value, Super):

@@ -38,8 +38,11 @@ TRANSPARENT = frozenset(
 
 def call(path: Path, node: cst.Call, callee: Value, args: Arguments) -> Value:
     """The result of calling `callee`."""
-    from stridelint.linter.inference.torch_api import call_external, call_method, call_module
+    from stridelint.linter.inference.torch_api import call_external, call_method, call_module, raw_memory
 
+    wrapped = raw_memory.passed(path, node, callee, args)
+    if wrapped is not None:
+        return wrapped
     if isinstance(callee, Function):
         return call_function(path, node, callee, args)
     if isinstance(callee, BoundMethod):

@@ -111,12 +111,21 @@ class Copied:
     confidence: Confidence
 
 
+@dataclass(frozen=True)
+class Raw:
+    """A tensor whose memory `node` reads from one end to the other."""
+
+    source: TensorValue
+    node: cst.CSTNode
+
+
 class TensorValue(Value):
     """A tensor.
 
     proven: it is a tensor for certain, not just used like one.
     story: (what happened, node) pairs, oldest first.
     base: the tensor it is a view of, or was made from; copied: told where it surely is a copy of one.
+    raw: told where its numbers stand in the order in which they lie in the memory of others.
     known_sizes: sizes by axis (may be negative) asked for before the rank was known.
     whole: its numbers are whole, whatever its dtype.
     """
@@ -132,6 +141,7 @@ class TensorValue(Value):
         self.is_buffer = False
         self.base: TensorValue | None = None
         self.copied: Copied | None = None
+        self.raw: tuple[Raw, ...] = ()
         self.name: str | None = None
         self.source: str = ""
         self.whole = False

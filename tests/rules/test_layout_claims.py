@@ -33,6 +33,7 @@ def different_values(got: Any, wanted: Any) -> bool:
 
 CHECKS: dict[str, Callable[[Any, Any], bool]] = {
     "bad/lost_writes.py": different_values,
+    "bad/raw_memory.py": different_values,
 }
 
 
@@ -44,7 +45,7 @@ def test_pairs_do_not_agree(name: str) -> None:
         assert CHECKS[name](got, wanted), index
 
 
-@pytest.mark.parametrize("name", ["clean/copies.py"])
+@pytest.mark.parametrize("name", ["clean/copies.py", "clean/raw_memory.py"])
 def test_clean_programs_run(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -21,6 +21,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     numpy_api,
     python_api,
     queries,
+    raw_memory,
     types,
     view_ops,
     writes,
@@ -122,6 +123,8 @@ def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments
     if isinstance(receiver, Instance):
         if receiver.is_module:
             return modules.module_method(path, node, receiver, callee.name, args)
+        if receiver.external in (raw_memory.POINTER, raw_memory.STORAGE):
+            return raw_memory.storage_method(path, node, receiver, callee.name)
         if receiver.external == "numpy.random.Generator":
             return numpy_api.generator_method(path, node, callee.name, args)
         return Unknown(callee.name)

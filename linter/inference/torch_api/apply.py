@@ -7,7 +7,7 @@ from collections.abc import Mapping as Dict
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import result_shapes, result_strides
+from stridelint.linter.inference.torch_api import raw_memory, result_shapes, result_strides
 from stridelint.linter.inference.torch_api.emit import emit, plain
 from stridelint.linter.inference.values import (
     Arguments,
@@ -112,6 +112,8 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
     values = _values(path, operator, variant, results, node, _inherited(args))
     if isinstance(values, TensorValue):
         values.whole = whole
+        if operator.name in ("cat", "concat", "concatenate"):
+            values.raw = raw_memory.joined(args)
     return values
 
 

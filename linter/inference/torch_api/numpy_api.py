@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api import raw_memory
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     Arguments,
@@ -19,6 +20,7 @@ from stridelint.linter.inference.values import (
     Value,
     as_dims,
     as_int,
+    shape_value,
 )
 from stridelint.rules.contract import sizes, views
 from stridelint.rules.contract.dtypes import kind_of
@@ -204,11 +206,26 @@ def _negative_strides(facts: TensorFacts, parts: list[Value]) -> Dims | None:
     return tuple(strides)
 
 
+def array_attribute(owner: ArrayValue, name: str, node: cst.CSTNode | None) -> Value:
+    """`array.name`; methods are bound."""
+    facts = owner.facts
+    if name == "shape" and facts.shape is not None:
+        return shape_value(facts.shape)
+    if name == "T" and facts.shape is not None:
+        moved = views.reversed_axes(Geometry(facts.shape, facts.strides, facts.storage_offset))
+        if moved is not None:
+            return ArrayValue(facts.but(shape=moved.shape, strides=moved.strides), owner.story)
+    if name == "ctypes" and node is not None:
+        return raw_memory.handle(raw_memory.POINTER, owner, node)
+    return BoundMethod(owner, name)
+
+
 def array_method(path: Path, node: cst.CSTNode, callee: BoundMethod, args: Arguments) -> Value:
     """A method or attribute of an array."""
     owner = callee.receiver
     assert isinstance(owner, ArrayValue)
     facts = owner.facts
+    raw_memory.flattened(path, owner, callee.name, args, node)
     if callee.name == "astype":
         dtype = numpy_dtype(args.get(0, "dtype"))
         strides = (

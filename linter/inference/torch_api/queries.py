@@ -11,7 +11,6 @@ from stridelint.linter.inference.values import (
     TRUE,
     Condition,
     Constant,
-    Instance,
     MemoryFormat,
     Number,
     ShapeOf,
@@ -141,16 +140,6 @@ def item(call: Call) -> Value:
     kind = call.path.facts(call.tensor).kind
     call.tensor.prove()
     return Unknown("item") if call.name == "tolist" or kind is None else Number(kind)
-
-
-@method("data_ptr", "untyped_storage", "storage", "typed_storage")
-def raw(call: Call) -> Value:
-    """Raw memory."""
-    receiver = operand(call.path, call.tensor, call.args.nodes.get("receiver"))
-    emit(call.path, call.name, call.form, call.node, {"input": receiver}, (receiver,), waits_for=call.tensor)
-    value = Instance(None, f"torch.{call.name}")
-    value.attributes["tensor"] = call.tensor
-    return value
 
 
 @method(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api import raw_memory
 from stridelint.linter.inference.torch_api.constants import dtype_name
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.registry import Call, method
@@ -318,6 +319,7 @@ def _viewed(call: Call, shape: Dims | None) -> Value:
         result = view_of(path, tensor, geometry, call.node)
         if geometry is None and resolved is not None:
             result.facts = result.facts.but(shape=resolved)
+    raw_memory.shaped(path, tensor, result.facts.shape)
     _emit(call, result, shape=events_shape(shape))
     return result
 
@@ -423,9 +425,11 @@ def _copied_or_viewed(
         )
         if known is not None and known[1].answer is Answer.YES:
             result.copied = Copied(tensor, call.node, known[1].confidence)
+            result.raw = raw_memory.raw_of(tensor) if len(known[0].shape or ()) == 1 and tensor.facts.rank == 1 else ()
         rank = _rank_of_arguments(call)
         if shape is None and rank is not None and call.name == "reshape":
             result.refine_rank(rank)
+    raw_memory.shaped(path, tensor, result.facts.shape)
     _emit(call, result, shape=events_shape(requested), **arguments)
     return result
 
@@ -513,6 +517,7 @@ def as_strided(call: Call) -> Value:
         else None
     )
     result = view_of(call.path, call.tensor, geometry, call.node, "gets these strides here")
+    raw_memory.laid_over(call.path, call.tensor, shape, strides, call, result)
     _emit(
         call,
         result,
