@@ -1,6 +1,7 @@
 """Which parts of a file are worth reading, decided on the stdlib tree before LibCST parses anything.
 
-A function is read on its own if it holds a word of some rule, or makes tensors and leads to one that does. What those
+A function is read on its own if it holds a word of some rule, or makes tensors and calls one that does; a test, and the
+module's own statements, if they lead to one in any way. What those
 need (the functions they call, their classes) is kept; the bodies of all other functions are blanked out, line by line, so
 that LibCST does not parse them and every position stays what it was.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from stridelint.rules.rule import Rule
@@ -30,13 +31,14 @@ class Plan:
     """What to read of a module.
 
     text: the source with the bodies of functions that do not matter blanked out.
-    roots: functions to read on their own, numbered as they stand in the file (see `units`).
+    roots: functions to read on their own, numbered as they stand in the file (see `functions_of`); whether they hold a
+        word of a rule themselves, or only lead to a function that does.
     body: whether the module's own statements are worth running.
     telling: names that matter: of the rules' words, of what gives tensors facts, of functions that lead to either.
     """
 
     text: str
-    roots: frozenset[int]
+    roots: Mapping[int, bool]
     body: bool
     telling: frozenset[str]
 
@@ -48,6 +50,7 @@ class _Unit:
     node: ast.FunctionDef | ast.AsyncFunctionDef
     owner: ast.ClassDef | None
     names: frozenset[str]
+    variables: frozenset[str]
 
 
 def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]]) -> Plan:
@@ -55,24 +58,29 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
     places = [(_identifiers(rule.words), rule.places(nodes)) for rule in rules]
     wanted = {word for words, found in places if found is None for word in words}
     exact = frozenset().union(*(found for _, found in places if found is not None))
-    units = [_Unit(node, owner, frozenset(nodes.names_in(node))) for node, owner in functions_of(tree.body)]
+    units = [
+        _Unit(node, owner, frozenset(nodes.names_in(node)), frozenset(nodes.variables_in(node)))
+        for node, owner in functions_of(tree.body)
+    ]
     globals_ = {name: nodes.names_below(value) for name, value in _globals(tree.body)}
     body = frozenset(nodes.names_in(None))
     spoken = [nodes.unit_of(unit.node) in exact or any(word <= unit.names for word in wanted) for unit in units]
     spoken_globals = {name for name, parts in globals_.items() if any(word <= parts for word in wanted)}
     reaching = _reaching(units, spoken, globals_, spoken_globals)
+    near = _hot_names(units, spoken)
     roots = {
-        index
+        index: spoken[index]
         for index, unit in enumerate(units)
         if spoken[index]
-        or (reaching[index] and (unit.node.name.startswith("test") or not _SOURCES.isdisjoint(unit.names)))
+        or (reaching[index] and unit.node.name.startswith("test"))
+        or not (near.isdisjoint(unit.names) or _SOURCES.isdisjoint(unit.names))
     }
     telling = frozenset().union(*(word for words, _ in places for word in words), _SOURCES, _hot_names(units, reaching))
     runs = "" in exact or any(word <= body for word in wanted) or not _hot_names(units, reaching).isdisjoint(body)
-    kept = _needed(units, roots, body if runs else frozenset(), globals_)
+    kept = _needed(units, set(roots), body if runs else frozenset(), globals_)
     return Plan(
         _blanked(text, [unit.node for index, unit in enumerate(units) if index not in kept]),
-        frozenset(roots),
+        roots,
         runs,
         telling,
     )
@@ -175,7 +183,7 @@ def _needed(units: list[_Unit], roots: set[int], body: frozenset[str], globals_:
     while True:
         classes = {unit.owner.name for index, unit in enumerate(units) if index in kept and unit.owner is not None}
         for index in kept:
-            names |= units[index].names
+            names |= units[index].variables
         for name in list(names):
             names |= globals_.get(name, frozenset())
         for unit in units:

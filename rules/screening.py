@@ -30,6 +30,7 @@ class Nodes:
     """A module's nodes by kind. Each comes with its unit: the outermost function it stands in, "" at module level."""
 
     def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
         self.calls: list[tuple[ast.Call, str]] = []
         self.bindings: list[tuple[ast.AST, str]] = []
         self.statements: list[tuple[ast.expr, str]] = []
@@ -39,6 +40,7 @@ class Nodes:
         self.operations: list[tuple[ast.BinOp, str]] = []
         self.compared: list[tuple[ast.Compare, str]] = []
         self._names: dict[str, set[str]] = {"": set()}
+        self._variables: dict[str, set[str]] = {"": set()}
         self._units: dict[int, str] = {}
         waiting: list[tuple[ast.AST, str, str]] = [(tree, "", "")]
         count = 0
@@ -46,7 +48,7 @@ class Nodes:
             node, unit, function = waiting.pop()
             kind = type(node)
             if kind is ast.Name:
-                self._names[unit].add(node.id)  # type: ignore[attr-defined]
+                self._variables[unit].add(node.id)  # type: ignore[attr-defined]
                 continue
             if kind is ast.Constant:
                 continue
@@ -61,7 +63,7 @@ class Nodes:
                 if not unit:
                     count += 1
                     unit = f"{node.name}#{count}"
-                    self._names[unit] = set()
+                    self._names[unit], self._variables[unit] = set(), set()
                     self._units[id(node)] = unit
                 self._names[unit].update(_parameter_names(node.args))
                 self.functions.append((node, unit))
@@ -83,6 +85,8 @@ class Nodes:
                 self._names[unit].add(node.name.rpartition(".")[2])  # type: ignore[attr-defined]
             for child in ast.iter_child_nodes(node):
                 waiting.append((child, unit, function))
+        for key, variables in self._variables.items():
+            self._names[key] |= variables
         self.names = frozenset().union(*self._names.values())
 
     def unit_of(self, function: ast.AST | None) -> str:
@@ -92,6 +96,10 @@ class Nodes:
     def names_in(self, function: ast.AST | None) -> set[str]:
         """Identifiers in an outermost function, or (None) outside of all."""
         return self._names[self.unit_of(function)]
+
+    def variables_in(self, function: ast.AST | None) -> set[str]:
+        """Those of them that stand alone, not behind a dot."""
+        return self._variables[self.unit_of(function)]
 
     @staticmethod
     def names_below(node: ast.AST) -> frozenset[str]:

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -33,7 +33,7 @@ def analyse(
     module: cst.Module,
     rules: Sequence[type[Rule]],
     *,
-    wanted: Container[int] | None = None,
+    wanted: Mapping[int, bool] | None = None,
     body: bool = True,
     telling: frozenset[str] | None = None,
     budget: int = BUDGET,
@@ -43,7 +43,7 @@ def analyse(
     Args:
         module: the file.
         rules: those that passed the screen.
-        wanted: numbers of the functions to read on their own (see `relevance`); None for all.
+        wanted: numbers of the functions to read on their own, and whether thoroughly (see `relevance`); None for all.
         body: run the module's own statements too.
         telling: names that matter to the rules: conditions whose branches hold none are not turned. None: all matter.
         budget: how much work to do at the most, in steps.
@@ -56,7 +56,8 @@ def analyse(
     readers: list[tuple[str, Callable[[], None]]] = [("the module", partial(roots.read_module, program))] if body else []
     for number, (node, owner) in enumerate(roots.functions_of(program)):
         if wanted is None or number in wanted:
-            read = tests.read_test if tests.is_test(node, owner) else roots.read_function
+            thorough = wanted is None or wanted[number]
+            read = partial(tests.read_test) if tests.is_test(node, owner) else partial(roots.read_function, thorough=thorough)
             readers.append((f"'{node.name.value}'", partial(read, program, node, owner)))
     stopped: str | None = None
     for what, read_root in readers:

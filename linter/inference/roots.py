@@ -15,8 +15,10 @@ from stridelint.linter.inference.scopes import ModuleScope, flat_statements, mak
 from stridelint.linter.inference.statements import execute
 from stridelint.linter.inference.values import Arguments, Class, Constant, Function
 
-MAX_PATHS = 12
-ROOT_STEPS = 15_000
+MAX_PATHS = 10
+ROOT_STEPS = 8_000
+LEADING_PATHS = 3
+LEADING_STEPS = 3_000
 MODULE_STEPS = 60_000
 
 
@@ -79,8 +81,13 @@ def functions_of(program: Program) -> Iterator[tuple[cst.FunctionDef, cst.ClassD
                     yield member, statement
 
 
-def read_function(program: Program, node: cst.FunctionDef, owner: cst.ClassDef | None) -> None:
-    """A function on its own, with arguments about which only names, annotations and defaults tell something."""
+def read_function(
+    program: Program, node: cst.FunctionDef, owner: cst.ClassDef | None, *, thorough: bool = True
+) -> None:
+    """A function on its own, with arguments about which only names, annotations and defaults tell something.
+
+    thorough: follow all its branches; else only a few, for what it passes on to others.
+    """
 
     def run(path: Path) -> None:
         scope = module_scope(program, False)
@@ -96,7 +103,8 @@ def read_function(program: Program, node: cst.FunctionDef, owner: cst.ClassDef |
         call_root(path, function, args)
 
     in_constructor = node.name.value in ("__init__", "reset_parameters")
-    explore(program, run, steps=ROOT_STEPS, grad_mode=True if in_constructor else None)
+    steps, paths = (ROOT_STEPS, MAX_PATHS) if thorough else (LEADING_STEPS, LEADING_PATHS)
+    explore(program, run, steps=steps, grad_mode=True if in_constructor else None, paths=paths)
 
 
 def call_root(path: Path, function: Function, args: Arguments) -> None:
