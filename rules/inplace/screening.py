@@ -9,6 +9,10 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeGuard
+
+if TYPE_CHECKING:
+    from stridelint.rules.screening import Nodes
 
 _COMPLEX = frozenset(
     """complex complex32 complex64 complex128 cfloat cdouble chalf polar view_as_complex rfft rfft2 rfftn fft fft2 fftn
@@ -55,6 +59,54 @@ def may_hold(tree: ast.Module, methods: frozenset[str]) -> bool:
         flow.is_low(each.func.value if isinstance(each.func, ast.Attribute) else each) or flow.is_complex(each)
         for each in calls
     )
+
+
+STORING = frozenset("copy_ fill_ masked_fill masked_fill_ index_fill index_fill_ scatter scatter_ full full_like new_full".split())
+_WHOLE = frozenset("len int argmax argmin arange randint randperm numel round floor ceil long bool size".split())
+
+
+def stores_into_low(nodes: Nodes) -> frozenset[str]:
+    """Where something that need not be a whole number may be stored into a bool or integer tensor, or a complex one into a real one."""
+    stores: list[tuple[ast.expr, ast.expr | None, str]] = []
+    for node, unit in nodes.bindings:
+        if isinstance(node, ast.Assign):
+            stores += [(each.value, node.value, unit) for each in node.targets if _is_store(each)]
+    for call, unit in nodes.calls:
+        if _name(call.func) in STORING and isinstance(call.func, ast.Attribute):
+            value = call.args[-1] if call.args else None
+            receiver = call if call.func.attr in ("full", "full_like") else call.func.value
+            stores.append((receiver, value, unit))
+    stores = [(target, value, unit) for target, value, unit in stores if value is None or not _is_surely_whole(value)]
+    if not stores:
+        return frozenset()
+    flow = flow_of(nodes.tree)
+    return frozenset(
+        unit for target, value, unit in stores if flow.is_low(target) or (value is not None and flow.is_complex(value))
+    )
+
+
+def _is_store(target: ast.expr) -> TypeGuard[ast.Subscript]:
+    """`x[i] = ...`, but not that of a dict's text key."""
+    if not isinstance(target, ast.Subscript):
+        return False
+    return not (isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str))
+
+
+def _is_surely_whole(node: ast.expr) -> bool:
+    """Values that a store into an integer tensor keeps."""
+    if isinstance(node, ast.Constant):
+        return node.value in (0, 1, None) or isinstance(node.value, str)
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Not)
+    if isinstance(node, ast.Call):
+        return _name(node.func) in _WHOLE and not any(keyword.arg == "dtype" for keyword in node.keywords)
+    return isinstance(node, (ast.Compare, ast.List, ast.Tuple, ast.Dict, ast.JoinedStr))
+
+
+@functools.lru_cache(maxsize=1)
+def flow_of(tree: ast.Module) -> _Flow:
+    """Where tensors of a low kind may get to in a module; asked by several rules in a row."""
+    return _Flow(_Nodes(tree))
 
 
 class _Nodes:

@@ -112,8 +112,13 @@ def sized(call: Call) -> Value:
 @function("torch.full")
 def full(call: Call) -> Value:
     """`torch.full(size, value)`: the value decides the dtype."""
-    dtype, kind = scalar_dtype(call.path, call.get(1, "fill_value"))
-    return made(call, as_dims(call.get(0, "size")), dtype, kind)
+    fill = call.get(1, "fill_value")
+    dtype, kind = scalar_dtype(call.path, fill)
+    value = made(call, as_dims(call.get(0, "size")), dtype, kind)
+    if isinstance(value, TensorValue):
+        filled = plain(call.path, fill, call.args.nodes.get(1, call.args.nodes.get("fill_value")))
+        emit(call.path, "full", call.form, call.node, {"fill_value": filled}, (), None, value.facts)
+    return value
 
 
 def scalar_dtype(path: Path, value: Value | None) -> tuple[str | None, str | None]:
@@ -295,7 +300,7 @@ def new(call: Call) -> Value:
             call.name,
             call.form,
             call.node,
-            {"input": receiver, "size": shape},
+            {"input": receiver, "size": shape, "fill_value": plain(call.path, call.get(1, "fill_value"))},
             (receiver,),
             None,
             value.facts,

@@ -17,7 +17,17 @@ def copy(call: Call) -> Value:
     """`x.copy_(src)`."""
     value = call.get(0, "src", "other")
     source = plain(call.path, value, call.args.nodes.get(0, call.args.nodes.get("src")))
-    _emit(call, src=source)
+    _emit(call, "copy_", src=source)
+    if isinstance(value, TensorValue):
+        stored(call.path, call.tensor, value)
+    return call.tensor
+
+
+@method("fill_")
+def fill(call: Call) -> Value:
+    """`x.fill_(value)`: with a number or a 0-dim tensor."""
+    value = call.get(0, "value")
+    _emit(call, "fill", value=plain(call.path, value, call.args.nodes.get(0, call.args.nodes.get("value"))))
     if isinstance(value, TensorValue):
         stored(call.path, call.tensor, value)
     return call.tensor
@@ -26,7 +36,7 @@ def copy(call: Call) -> Value:
 @method("zero_", "random_", "uniform_", "exponential_", "cauchy_", "log_normal_", "geometric_")
 def filled(call: Call) -> Value:
     """`x.zero_()`, `x.uniform_(0, 1)` and their like."""
-    _emit(call)
+    _emit(call, call.name)
     return call.tensor
 
 
@@ -42,18 +52,19 @@ def resized(call: Call) -> Value:
     row_major = call.get(-1, "memory_format") is None
     strides = strides_in_order(dims, range(len(dims))) if dims is not None and row_major else None
     result = tensor.facts.but(shape=dims, strides=strides)
-    _emit(call, result, size=dims)
+    _emit(call, call.name, result, size=dims)
     tensor.facts = result
     return tensor
 
 
 def stored(path: Path, tensor: TensorValue, value: TensorValue) -> None:
-    """A tensor takes part in the graph of what is stored into it."""
+    """A tensor takes part in the graph of what is stored into it, and holds its numbers."""
+    tensor.whole = tensor.whole and (value.whole or value.facts.kind in ("bool", "integer"))
     if path.grad_mode is not False and value.facts.requires_grad is not False:
         known = True if value.facts.requires_grad and path.grad_mode else None
         tensor.facts = tensor.facts.but(requires_grad=tensor.facts.requires_grad or known, is_leaf=False)
 
 
-def _emit(call: Call, result: TensorFacts = TensorFacts(), **arguments: object) -> None:
+def _emit(call: Call, op: str, result: TensorFacts = TensorFacts(), **arguments: object) -> None:
     receiver = operand(call.path, call.tensor, call.args.nodes.get("receiver"))
-    emit(call.path, call.name, Form.INPLACE, call.node, {"input": receiver, **arguments}, (receiver,), None, result, None, call.tensor)
+    emit(call.path, op, Form.INPLACE, call.node, {"input": receiver, **arguments}, (receiver,), None, result, None, call.tensor)

@@ -1,0 +1,238 @@
+"""TLC403: a value of a higher kind stored into an integer or bool tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stridelint.rules.contract.answers import Confidence
+from stridelint.rules.contract.dtypes import Scalar, kind_of
+from stridelint.rules.contract.stored import (
+    ALL_TRUE,
+    FRACTION,
+    IMAGINARY,
+    NONZERO,
+    RAISES,
+    kind_lost,
+    number_lost,
+    tensor_lost,
+)
+from stridelint.rules.events import Form, Operand, TensorEvent
+from stridelint.rules.findings import found, quoted
+from stridelint.rules.inplace.screening import stores_into_low
+from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+
+if TYPE_CHECKING:
+    from stridelint.rules.screening import Nodes
+
+# Operator -> the argument with what is stored.
+STORES = {
+    "setitem": "value",
+    "copy_": "src",
+    "fill": "value",
+    "masked_fill": "value",
+    "index_fill": "value",
+    "scatter": "value",
+    "full": "fill_value",
+    "full_like": "fill_value",
+    "new_full": "fill_value",
+}
+_MAKING = frozenset({"full", "full_like", "new_full"})
+
+
+class SilentStoreCast(Rule):
+    """
+    What it does:
+        Finds values of a higher type kind stored into integer and bool tensors: `t[i] = 0.7`, `copy_`, `fill_`,
+        `masked_fill`, `full_like`.
+
+    Why is this bad?
+        Unlike in-place operators, stores cast to the tensor's dtype whatever is lost, without an error: 0.7 becomes 0 in an
+        integer tensor, and every number but 0 becomes True in a mask, so that filling it with -inf allows what it should
+        forbid. The dtype is often an accident: `torch.full((n,), -1)` is int64.
+
+    Example:
+        best = torch.full((len(names),), -1)
+        for i, score in enumerate(scores):
+            best[i] = score
+
+    Use instead:
+        best = torch.full((len(names),), -1.0)
+        for i, score in enumerate(scores):
+            best[i] = score
+        # or say that it is meant
+        best[i] = score.round()
+
+    Confirmed by:
+        Storing the value and reading it back.
+    """
+
+    code = "TLC403"
+    name = "silent-store-cast"
+    severity = Severity.WARNING
+    words = (
+        ".copy_(", ".fill_(", ".masked_fill(", ".masked_fill_(", "index_fill", "full", "long", "int64", "int32", "int16",
+        "int8", "bool", "arange", "randint", "argmax", "tensor(", "Tensor(", ".int(", "randperm", "zeros_like", "fft", "complex",
+    )  # fmt: skip
+    ops = frozenset(STORES)
+
+    VALID = (
+        """\
+import torch
+
+counts = torch.zeros(4, dtype=torch.long)
+counts[0] = 2.0
+counts[1:].copy_(torch.rand(3).mul(255).round())
+counts.fill_(-1e9)
+counts[2] = torch.rand(3).argmax()
+image = torch.zeros(2, 2, dtype=torch.uint8)
+image[:] = torch.rand(2, 2).floor().clamp(0, 255)
+image.copy_(torch.rand(2, 2).mul(255).to(torch.uint8))
+mask = torch.zeros(4) > 1
+mask[0] = 1
+mask.masked_fill_(counts > 1, 0.0)
+half = torch.zeros(4).half()
+half[:] = torch.rand(4)
+""",
+        """\
+import torch
+
+def fill(table, scores):
+    for i, score in enumerate(scores):
+        table[i] = score * 0.5
+    table.copy_(scores)
+    return table
+""",
+    )
+    INVALID = (
+        Invalid(
+            """\
+import torch
+
+table = torch.full((3,), -1)
+table[0] = 0.7
+table.copy_(torch.rand(3))
+keep = torch.ones(3, dtype=torch.bool)
+keep.masked_fill_(table < 0, float('-inf'))
+""",
+            (
+                (
+                    4,
+                    1,
+                    "'table[0] = 0.7' loses the fraction without an error because 'table[0]' is int64; make the tensor float, or "
+                    "round the value explicitly",
+                ),
+                (
+                    5,
+                    1,
+                    "'table.copy_(torch.rand(3))' loses fractions without an error because 'table' is int64; make the tensor float, "
+                    "or round the value explicitly",
+                ),
+                (
+                    7,
+                    1,
+                    "'keep.masked_fill_(table < 0, float('-inf'))' stores True, not -inf, without an error because 'keep' is bool; "
+                    "store into a float tensor, or store True or False",
+                ),
+            ),
+        ),
+        Invalid(
+            """\
+import torch
+
+ids = torch.arange(4)
+ids[torch.tensor([0, 2])] = torch.rand(2)
+ids.fill_(float('nan'))
+weights = torch.full_like(ids, 0.5)
+real = torch.zeros(4)
+real[:] = torch.fft.fft(real)
+""",
+            (
+                (
+                    4,
+                    1,
+                    "'ids[torch.tensor([0, 2])] = torch.rand(2)' raises because 'ids' is int64 and the value is float32 "
+                    "(Index put requires the source and destination dtypes match); make the tensor float, or round the value explicitly",
+                ),
+                (
+                    5,
+                    1,
+                    "'ids.fill_(float('nan'))' raises because 'ids' is int64 and cannot hold nan (value cannot be converted to type); "
+                    "make the tensor float, or round the value explicitly",
+                ),
+                (
+                    6,
+                    11,
+                    "'torch.full_like(ids, 0.5)' loses the fraction without an error because its result is int64; make the tensor float, "
+                    "or round the value explicitly",
+                ),
+                (
+                    8,
+                    1,
+                    "'real[:] = torch.fft.fft(real)' loses imaginary parts because 'real[:]' is float32; make the tensor complex, or take "
+                    ".real explicitly",
+                ),
+            ),
+        ),
+    )
+
+    @classmethod
+    def places(cls, nodes: Nodes) -> frozenset[str] | None:
+        """Something may be stored into an integer, bool or real tensor."""
+        return stores_into_low(nodes)
+
+    def check(self, event: TensorEvent) -> Iterator[Finding]:
+        """The kind of the target is known, and below that of the value."""
+        made = event.op in _MAKING
+        target = event.arguments.get("region", event.arguments.get("input"))
+        facts = event.result if made else target.facts if isinstance(target, Operand) else None
+        if facts is None or (event.op in ("setitem", "fill") and event.form is not Form.INPLACE):
+            return
+        kind = facts.kind or kind_of(facts.dtype)
+        value = event.arguments.get(STORES[event.op])
+        lost = None if kind is None else _lost(event, value, kind)
+        if kind is None or lost is None:
+            return
+        name = "its result" if made or not isinstance(target, Operand) else quoted(target)
+        dtype = facts.dtype or kind
+        about = tuple(each for each in (target, value) if isinstance(each, Operand))
+        sure = Confidence.LIKELY if isinstance(value, Scalar) else Confidence.CERTAIN
+        severity = Severity.ERROR if lost == RAISES else None
+        text = f"'{event.text}' {_does(lost, value, name, dtype)}; {_remedy(lost, kind, value)}"
+        yield found(self, event, text, confidence=sure, about=about, severity=severity)
+
+
+def _lost(event: TensorEvent, value: object, kind: str) -> str | None:
+    if isinstance(value, Operand):
+        if value.whole and kind != "bool":
+            return None
+        return tensor_lost(value.facts, kind, indexed=event.arguments.get("indexed") is True)
+    if isinstance(value, Scalar):
+        return kind_lost(value.kind, kind)
+    lost = number_lost(value, kind)
+    return lost if not isinstance(value, bool) else None
+
+
+def _does(lost: str, value: object, name: str, dtype: str) -> str:
+    several = isinstance(value, Operand) and value.facts.rank != 0
+    if lost == RAISES and isinstance(value, Operand):
+        of = value.facts.dtype or "of another dtype"
+        return f"raises because {name} is {dtype} and the value is {of} (Index put requires the source and destination dtypes match)"
+    if lost == RAISES:
+        return f"raises because {name} is {dtype} and cannot hold {value} (value cannot be converted to type)"
+    if lost == ALL_TRUE:
+        return f"stores True, not {value}, without an error because {name} is {dtype}"
+    if lost == NONZERO:
+        return f"stores True for all values but 0, without an error because {name} is {dtype}"
+    if lost == IMAGINARY:
+        return f"loses imaginary parts because {name} is {dtype}"
+    assert lost == FRACTION
+    return f"loses {'fractions' if several else 'the fraction'} without an error because {name} is {dtype}"
+
+
+def _remedy(lost: str, kind: str, value: object) -> str:
+    if kind == "bool":
+        return "store into a float tensor, or store True or False" if lost != RAISES else "compare it with a threshold"
+    if lost == IMAGINARY or isinstance(value, complex):
+        return "make the tensor complex, or take .real explicitly"
+    return "make the tensor float, or round the value explicitly"
