@@ -183,8 +183,12 @@ def _replaced(
             return tuple(plain(each) for each in value)
         return value
 
+    def argument(name: str, value: object) -> object:
+        # What is stored does not decide a finding that was made without knowing it.
+        return 2 if value is Unknown.UNKNOWN and name in ("value", "other") else plain(mapped(value, operand))
+
     arguments = {
-        name: plain(mapped(value, operand))
+        name: argument(name, value)
         for name, value in event.arguments.items()
         if value is not Unknown.UNKNOWN or not _is_optional(event.op, name)
     }

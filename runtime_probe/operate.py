@@ -25,7 +25,7 @@ _PARAMETERS = {
     "view": ("shape", "dtype"), "reshape": ("shape",), "expand": ("size",), "permute": ("dims",), "repeat": ("repeats",),
     "as_strided": ("size", "stride", "storage_offset"), "flatten": ("start_dim", "end_dim"), "transpose": ("dim0", "dim1"),
     "new_zeros": ("size",), "new_ones": ("size",), "new_empty": ("size",), "stride": ("dim",), "ravel": (), "t": (),
-    "view_as_complex": (), "resize_": ("size",),
+    "view_as_complex": (), "resize_": ("size",), "copy_": ("src",), "fill": ("value",),
 }  # fmt: skip
 # Arguments that tell what others mean, but are none themselves.
 _IMPLIED = {
@@ -177,11 +177,24 @@ def _store(given: Mapping[str, Any]) -> Any:
     """`input[index] = value`; `region` is the part that is written to, where that is a view."""
     if "value" not in given:
         raise NoCall("the value that is stored is not known")
-    if given.get("region") is not None:
-        return python.setitem(given["region"], ..., given["value"])
+    region = given.get("region")
+    if region is not None and given.get("indexed"):
+        return python.setitem(region, _picking(region, given["value"]), given["value"])
+    if region is not None:
+        return python.setitem(region, ..., given["value"])
     if "index" not in given:
         raise NoCall("the index is not known")
     return python.setitem(given["input"], given["index"], given["value"])
+
+
+def _picking(region: Any, value: Any) -> Any:
+    """An index that picks all elements of a tensor, one by one."""
+    import torch
+
+    if isinstance(value, torch.Tensor) and value.dim():
+        count = len(value) if value.dim() == region.dim() else len(region)
+        return torch.arange(count, device=region.device)
+    return torch.ones(region.shape, dtype=torch.bool, device=region.device)
 
 
 def _comparison(op: str, given: dict[str, Any]) -> Any:

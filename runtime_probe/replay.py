@@ -9,6 +9,7 @@ from typing import Any
 from stridelint.rules import documents
 from stridelint.rules.claims import Claim
 from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.events import Form
 from stridelint.rules.registry import by_code
 from stridelint.rules.witness import VERSION
 from stridelint.runtime_probe.facts_of_tensor import facts_of
@@ -114,8 +115,10 @@ def _prediction(call: Call) -> Seen:
     if not outcome.results:
         return Seen(True, f"the answer is {outcome.value}")
     real = facts_of(outcome.results[0])
-    for name in ("shape", "strides", "dtype"):
+    # What is written into an out or in place keeps the facts of that tensor.
+    told = () if call.document["out"] is not None or call.form is Form.INPLACE else ("shape", "strides", "dtype")
+    for name in told:
         value = getattr(predicted, name)
-        if value is not None and value != getattr(real, name) and (name != "strides" or call.document["out"] is None):
+        if value is not None and value != getattr(real, name):
             return Seen(False, f"the result has {name} {getattr(real, name)}, not {value}")
     return Seen(True, f"result {real.dtype} {real.shape} strides {real.strides}")

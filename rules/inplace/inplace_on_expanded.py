@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stridelint.rules import claims
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.writes import (
     ALLOWED_ON_EXPANDED,
@@ -19,6 +21,10 @@ from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
 if TYPE_CHECKING:
     from stridelint.rules.screening import Nodes
+
+# What torch says.
+REFUSED = "more than one element of the written-to tensor refers to a single memory location"
+DEPRECATED = Claim(Kind.WARNS, "UserWarning", "on expanded tensors is deprecated")
 
 
 class InplaceOnExpanded(Rule):
@@ -156,19 +162,27 @@ signal.unfold(0, 4, 2).add_(torch.rand(4, 4))
                 f"{text} writes several values to one place because elements of {name} share memory; torch only warns that "
                 "this is deprecated; clone() the expanded tensor first"
             )
-            yield found(self, event, message, confidence=confidence, about=(target,), severity=Severity.WARNING)
+            yield found(
+                self,
+                event,
+                message,
+                confidence=confidence,
+                about=(target,),
+                severity=Severity.WARNING,
+                claim=DEPRECATED,
+            )
         elif expanded is Answer.YES:
             message = (
                 f"{text} raises because elements of {name} share memory (more than one element of the written-to tensor "
                 "refers to a single memory location); clone() the expanded tensor first"
             )
-            yield found(self, event, message, confidence=confidence, about=(target,))
+            yield found(self, event, message, confidence=confidence, about=(target,), claim=claims.raises(REFUSED))
         elif windows_overlap(target.facts) is Answer.YES and not _is_one_number(event):
             message = (
                 f"{text} writes several values to one place because elements of {name} share memory, without an error; "
                 "clone() the windows first, or add them up with fold or index_add_"
             )
-            yield found(self, event, message, about=(target,))
+            yield found(self, event, message, about=(target,), claim=Claim(Kind.WRONG_VALUES))
 
 
 def written_to(event: TensorEvent) -> Operand | None:
