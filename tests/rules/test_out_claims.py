@@ -27,7 +27,7 @@ torch = pytest.importorskip("torch")
 overrides = pytest.importorskip("torch.overrides")
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
-CODES = ("TLC301", "TLC302", "TLC303", "TLC304", "TLC307", "TLC308", "TLC401")
+CODES = ("TLC301", "TLC302", "TLC303", "TLC304", "TLC305", "TLC307", "TLC308", "TLC401")
 RULES = tuple(rule for rule in all_rules() if rule.code in CODES)
 BAD = [path for path in sorted((FIXTURES / "bad").glob("*.py")) if any(code in path.read_text() for code in CODES)]
 INVALID = [
@@ -124,7 +124,7 @@ def copies(value: Any) -> Any:
 def same(expected: Any, result: Any) -> bool:
     left, right = list(tensors(expected)), list(tensors(result))
     return len(left) == len(right) and all(
-        a.shape == b.shape and torch.allclose(a.to(b.dtype).double(), b.detach().double(), atol=1e-2, equal_nan=True)
+        a.shape == b.shape and (a.is_meta or torch.allclose(a.to(b.dtype).double(), b.detach().double(), atol=1e-2, equal_nan=True))
         for a, b in zip(left, right, strict=True)
     )
 
