@@ -11,15 +11,20 @@ POSITIONS = frozenset({"index", "indices", "repeats"})
 
 
 def tensors(
-    documents: Sequence[Mapping[str, Any]], device: str, seed: int = 0, positions: frozenset[int] = frozenset()
+    documents: Sequence[Mapping[str, Any]],
+    device: str,
+    seed: int = 0,
+    positions: frozenset[int] = frozenset(),
+    fake: bool = False,
 ) -> list[Any]:
     """The tensors of a call, by their documents (see `rules.documents`).
 
     Args:
         documents: facts of each, all known; equal storages are shared.
-        device: where tensors live that are said to be on any accelerator or the CPU.
+        device: where all tensors live that are not on meta; "any": each on its own device.
         seed: of the values.
         positions: which of them hold positions along an axis.
+        fake: they hold no numbers, for fake tensors cannot be copied to a device that is missing.
     """
     memory: dict[tuple[int, str, str], Any] = {}
     extents: dict[tuple[int, str, str], int] = {}
@@ -31,7 +36,12 @@ def tensors(
         key = _key(document, device)
         if key not in memory:
             # A few elements more: what lies behind a view, in case torch writes over it.
-            memory[key] = values(extents[key] + 8, document["dtype"], key[2], seed + len(memory), index in positions)
+            count = extents[key] + 8
+            memory[key] = (
+                _blank(count, document["dtype"], key[2])
+                if fake
+                else values(count, document["dtype"], key[2], seed + len(memory), index in positions)
+            )
         made.append(_tensor(document, memory[key]))
     return made
 
@@ -63,6 +73,12 @@ def values(count: int, dtype: str, device: str, seed: int, positions: bool = Fal
     else:
         made = ((fractions * 2) if positions else (fractions * 90 + 1)).to(kind)
     return made.to(device)
+
+
+def _blank(count: int, dtype: str, device: str) -> Any:
+    import torch
+
+    return torch.empty(count, dtype=getattr(torch, dtype), device=device)
 
 
 def _tensor(document: Mapping[str, Any], memory: Any) -> Any:

@@ -56,7 +56,7 @@ class Call:
             for name, value in self.document["arguments"].items()
             if name in build.POSITIONS and _is_tensor(value)
         }
-        return self.bound(build.tensors(self.document["tensors"], self.device, seed, frozenset(positions)))
+        return self.bound(build.tensors(self.document["tensors"], self.device, seed, frozenset(positions), self.fake))
 
     def bound(self, every: list[Any]) -> Tensors:
         """Arguments and out made of these tensors."""
