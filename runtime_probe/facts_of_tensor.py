@@ -27,9 +27,5 @@ def facts_of(tensor: Any) -> TensorFacts:
 def storage_of(tensor: Any) -> int:
     """The identity of a tensor's memory. Tensors without memory (meta, fake) have one for each storage object."""
     storage = tensor.untyped_storage()
-    address: int = 0
-    try:
-        address = storage.data_ptr()
-    except RuntimeError:
-        pass
-    return address or -int(storage._cdata)
+    has_memory = tensor.device.type != "meta" and not hasattr(tensor, "fake_mode")
+    return (int(storage.data_ptr()) if has_memory else 0) or -int(storage._cdata)

@@ -10,7 +10,7 @@ from stridelint.rules.events import Form
 from stridelint.runtime_probe.replayed import Call, memory_of
 from stridelint.runtime_probe.seen import Seen, described, listed, numbers, refused, same_numbers
 
-_GIVEN = ("value", "other", "source", "src", "fill_value")
+_GIVEN = ("value", "src", "fill_value", "source", "other")
 _SEEDS = (0, 1, 2, 3)
 
 
@@ -114,13 +114,15 @@ def stores_other(call: Call, claim: Claim) -> Seen:
     target = tensors.arguments.get("region", tensors.arguments.get("input"))
     outcome = call.run(tensors)
     if outcome.error is not None:
-        return Seen(False, f"raises {outcome.text()}")
-    if given is None or not isinstance(target, torch.Tensor):
+        return refused(outcome)
+    held = target if call.form is Form.INPLACE else next(iter(outcome.results), None)
+    if given is None or held is None:
         return Seen(None, "what is stored is not known")
     mask = tensors.arguments.get("mask")
-    held = target[mask] if isinstance(mask, torch.Tensor) else target
-    wanted = torch.as_tensor(given, device=target.device)
-    same = same_numbers(held, wanted.expand(held.shape))
+    if isinstance(mask, torch.Tensor):
+        held = held[mask.expand(held.shape)]
+    wanted = torch.as_tensor(given, device=held.device)
+    same = wanted.numel() in (1, held.numel()) and same_numbers(held, wanted.expand(held.shape))
     return Seen(not same, f"given {numbers(wanted)}, it holds {numbers(held)}")
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.events import TensorEvent
@@ -146,7 +147,8 @@ again = flat.view(weight.shape)
             f"'{event.text}' hands on memory that is not in row-major order: {quoted(source)} has strides "
             f"{tuple_text(source.facts.strides)}; use .contiguous()"
         )
-        yield found(self, event, message, confidence=contiguous.confidence, about=(source,))
+        claim = Claim(Kind.MEMORY_ORDER)
+        yield found(self, event, message, confidence=contiguous.confidence, about=(source,), claim=claim)
 
 
 def _has_order(call: ast.Call) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stridelint.rules.claims import raises
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.out_contract import device_clause
 from stridelint.rules.events import Operand
@@ -106,12 +107,15 @@ gather([torch.rand(2, 4), torch.rand(3, 4)], "meta")
             if verdict.violated is not Answer.YES:
                 continue
             device = _computes_on(call)
-            text = gist(verdict) if device.startswith("meta") else ""  # measured with meta in the place of an accelerator
+            text = (
+                gist(verdict) if device.startswith("meta") else ""
+            )  # measured with meta in the place of an accelerator
             message = (
                 f"{call.name} raises because it computes on {device} and {quoted(out, 'out')} is on {out.facts.device}{text}; "
                 f"pass an out on {device}"
             )
-            yield found(self, call.event, message, about=(out,))
+            claim = raises(verdict.message) if text else raises()
+            yield found(self, call.event, message, about=(out,), claim=claim)
 
 
 def _computes_on(call: OutCall) -> str:
