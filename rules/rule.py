@@ -14,6 +14,8 @@ from stridelint.rules.events import Note, Site, TensorEvent, TestEvent
 if TYPE_CHECKING:
     import ast
 
+    import libcst
+
     from stridelint.rules.screening import Nodes
 
 
@@ -93,4 +95,8 @@ class Rule:
 
     def check_test(self, test: TestEvent) -> Iterator[Finding]:
         """Judge one test function."""
+        return iter(())
+
+    def check_module(self, module: libcst.Module) -> Iterator[Finding]:
+        """Judge how a file's code is written, whatever its values are."""
         return iter(())

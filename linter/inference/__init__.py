@@ -53,7 +53,9 @@ def analyse(
     from stridelint.linter.inference.program import Program
 
     program = Program(module, rules, budget, telling)
-    readers: list[tuple[str, Callable[[], None]]] = [("the module", partial(roots.read_module, program))] if body else []
+    readers: list[tuple[str, Callable[[], None]]] = [("the code", program.judge_module)]
+    if body:
+        readers.append(("the module", partial(roots.read_module, program)))
     for number, (node, owner) in enumerate(roots.functions_of(program)):
         if wanted is None or number in wanted:
             thorough = wanted is None or wanted[number]

@@ -77,6 +77,12 @@ class Program:
             for finding in rule.check_test(test):
                 self.add(finding)
 
+    def judge_module(self) -> None:
+        """Show the file's code to the rules about how it is written."""
+        for rule in self.rules:
+            for finding in rule.check_module(self.module):
+                self.add(finding)
+
     def reported(self) -> list[Finding]:
         """The findings, without those that another one explains."""
         explained = {

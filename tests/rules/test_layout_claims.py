@@ -31,9 +31,15 @@ def different_values(got: Any, wanted: Any) -> bool:
     return got.shape == wanted.shape and not torch.equal(got, wanted)
 
 
+def wrong_answer(said: Any, so: Any) -> bool:
+    """Code says one thing of a tensor, and another is so."""
+    return bool(said != so)
+
+
 CHECKS: dict[str, Callable[[Any, Any], bool]] = {
     "bad/lost_writes.py": different_values,
     "bad/raw_memory.py": different_values,
+    "bad/guessed_layouts.py": wrong_answer,
 }
 
 
@@ -45,7 +51,7 @@ def test_pairs_do_not_agree(name: str) -> None:
         assert CHECKS[name](got, wanted), index
 
 
-@pytest.mark.parametrize("name", ["clean/copies.py", "clean/raw_memory.py"])
+@pytest.mark.parametrize("name", ["clean/copies.py", "clean/raw_memory.py", "clean/told_layouts.py"])
 def test_clean_programs_run(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

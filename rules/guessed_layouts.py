@@ -1,0 +1,343 @@
+"""Code that takes the answer to a question about strides for a tensor's memory format, found by its form.
+
+    for guess in guesses(module):
+        guess.node, guess.kind, guess.text
+
+Imports LibCST, so rules import this module only when they judge a file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+CHANNELS_LAST = ("channels_last", "channels_last_3d", "nhwc", "ndhwc")
+ROW_MAJOR = ("contiguous_format", "preserve_format", "channels_first", "nchw", "ncdhw", "contiguous")
+_FORMAT_WORD = re.compile(r"channels?_?last|nhwc|memory_?format|channels?_?first", re.IGNORECASE)
+_SIZES = frozenset({"shape", "size", "numel"})
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A guess at `node`. kind: "channels_last", "row_major", "stride", "strides", "order" or "weight"."""
+
+    node: cst.CSTNode
+    kind: str
+    text: str
+
+
+def guesses(module: cst.Module) -> Iterator[Guess]:
+    """All guesses of a module, in no particular order."""
+    helpers = {
+        node.name.value: kind
+        for node in _below(module)
+        if isinstance(node, cst.FunctionDef)
+        for kind in [_only_asks(node)]
+        if kind
+    }
+    yield from _Finder(module, helpers).block(module, ())
+
+
+def _below(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    for child in _children(node):
+        yield from _below(child)
+
+
+@functools.cache
+def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
+    return tuple(
+        each.name
+        for each in dataclasses.fields(kind)
+        if not each.name.startswith(("whitespace", "leading", "trailing"))
+    )
+
+
+def _children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes directly below one, in order (`CSTNode.children` copies them all)."""
+    for name in _fields(type(node)):
+        value = getattr(node, name)
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(each, cst.CSTNode):
+                yield each
+
+
+def _only_asks(function: cst.FunctionDef) -> str:
+    """The kind of question that a helper only passes on."""
+    statements = [each for each in function.body.body if not _is_docstring(each)]
+    if len(statements) != 1 or not isinstance(statements[0], cst.SimpleStatementLine):
+        return ""
+    small = statements[0].body[0]
+    return _question(small.value, {}) if isinstance(small, cst.Return) and small.value is not None else ""
+
+
+def _is_docstring(statement: cst.CSTNode) -> bool:
+    small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+    return isinstance(small, cst.Expr) and isinstance(small.value, (cst.SimpleString, cst.ConcatenatedString))
+
+
+def _question(node: cst.CSTNode, known: dict[str, str]) -> str:
+    """What a test asks: "channels_last", "row_major" (`is_contiguous()`), "stride"; "" for anything else."""
+    if isinstance(node, cst.Name):
+        return known.get(node.value, "")
+    if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
+        axis = _stride_axis(node.left)
+        one = node.comparisons[0].comparator
+        if axis in (1, -3) and isinstance(one, cst.Integer) and one.value == "1":
+            return "stride"
+    if not isinstance(node, cst.Call):
+        return ""
+    if isinstance(node.func, cst.Name):
+        return known.get(node.func.value, "")
+    if not isinstance(node.func, cst.Attribute) or node.func.attr.value != "is_contiguous" or len(node.args) > 1:
+        return ""
+    asked = format_of(node.args[0].value) if node.args else "contiguous_format"
+    return "channels_last" if asked in CHANNELS_LAST else "row_major" if asked in ROW_MAJOR else ""
+
+
+def _stride_axis(node: cst.CSTNode) -> int | None:
+    """The axis of `x.stride(1)` or `x.stride()[1]`."""
+    if isinstance(node, cst.Call) and len(node.args) == 1 and _is_method(node, "stride"):
+        return _integer(node.args[0].value)
+    if isinstance(node, cst.Subscript) and len(node.slice) == 1 and _is_strides(node.value):
+        index = node.slice[0].slice
+        return _integer(index.value) if isinstance(index, cst.Index) else None
+    return None
+
+
+def _is_strides(node: cst.CSTNode) -> bool:
+    """`x.stride()`, also as a list or tuple."""
+    if (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Name)
+        and node.func.value in ("tuple", "list")
+        and len(node.args) == 1
+    ):
+        return _is_strides(node.args[0].value)
+    return isinstance(node, cst.Call) and not node.args and _is_method(node, "stride")
+
+
+def _is_method(node: cst.Call, name: str) -> bool:
+    return isinstance(node.func, cst.Attribute) and node.func.attr.value == name
+
+
+def _integer(node: cst.CSTNode) -> int | None:
+    negative = isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus)
+    if isinstance(node, cst.UnaryOperation):
+        node = node.expression
+    return (-1 if negative else 1) * int(node.value) if isinstance(node, cst.Integer) and node.value.isdigit() else None
+
+
+def format_of(node: cst.CSTNode | None) -> str:
+    """The memory format that an expression names: `torch.channels_last`, "nhwc"; "" for anything else."""
+    name = ""
+    if isinstance(node, cst.Attribute):
+        name = node.attr.value
+    elif isinstance(node, cst.Name):
+        name = node.value
+    elif isinstance(node, cst.SimpleString):
+        name = str(node.evaluated_value)
+    name = name.lower()
+    return name if name in CHANNELS_LAST or name in ROW_MAJOR else ""
+
+
+class _Finder:
+    """Walks a module with the functions and statements around each node."""
+
+    def __init__(self, module: cst.Module, helpers: dict[str, str]) -> None:
+        self.module = module
+        self.helpers = helpers
+        self.known = dict(helpers)
+
+    def block(self, node: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> Iterator[Guess]:
+        if isinstance(node, cst.FunctionDef):
+            self.known = dict(self.helpers)
+        if isinstance(node, cst.Assign) and isinstance(node.targets[0].target, cst.Name):
+            question = "strides" if _is_strides(node.value) else _question(node.value, self.helpers)
+            self.known.pop(node.targets[0].target.value, None)
+            if question:
+                self.known[node.targets[0].target.value] = question
+        yield from self.judge(node, around)
+        for child in _children(node):
+            yield from self.block(child, (*around, node))
+
+    def judge(self, node: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> Iterator[Guess]:
+        """The guesses that a node itself makes."""
+        if isinstance(node, cst.IfExp):
+            yield from self.chosen(node.test, format_of(node.body), format_of(node.orelse))
+        elif isinstance(node, cst.If):
+            yield from self.chosen(node.test, _result(node.body), _result(node.orelse) or _after(node, around))
+        elif isinstance(node, cst.Comparison):
+            yield from self.compared(node, around)
+        elif isinstance(node, cst.Call):
+            yield from self.sorted(node)
+        elif isinstance(node, (cst.Assign, cst.Return)):
+            yield from self.flagged(node)
+
+    def chosen(self, test: cst.BaseExpression, first: str, second: str) -> Iterator[Guess]:
+        """One format if a question is answered yes, the other if not."""
+        formats = {first in CHANNELS_LAST, second in CHANNELS_LAST}
+        if not first or not second or len(formats) != 2:
+            return
+        asked = [
+            (each, kind)
+            for each in _below(test)
+            for kind in [_question(each, self.known)]
+            if kind not in ("", "strides")
+        ]
+        kinds = {kind for _, kind in asked}
+        if not asked or kinds >= {"channels_last", "row_major"} or _asks_for_sizes(test):
+            return
+        node, kind = asked[0]
+        yield Guess(node, kind, self.text(node))
+
+    def compared(self, node: cst.Comparison, around: tuple[cst.CSTNode, ...]) -> Iterator[Guess]:
+        """`x.stride() == (...)`, and `x.stride(1) == 1` where a memory format is meant."""
+        if len(node.comparisons) != 1 or isinstance(
+            node.comparisons[0].operator, (cst.Is, cst.IsNot, cst.In, cst.NotIn)
+        ):
+            return
+        if any(isinstance(each, cst.Assert) for each in around) or _is_test(around):
+            return
+        sides = (node.left, node.comparisons[0].comparator)
+        for strides, other in (sides, sides[::-1]):
+            if _is_strides(strides) and isinstance(other, (cst.Tuple, cst.List)) and len(other.elements) >= 4:
+                yield Guess(node, "strides", self.text(node))
+                return
+        if (
+            _is_about_strides(*sides)
+            and _means_format(around)
+            and not _asks_for_sizes(_condition(node, around), but=node)
+        ):
+            yield Guess(node, "stride", self.text(node))
+
+    def sorted(self, node: cst.Call) -> Iterator[Guess]:
+        """Axes sorted by their strides."""
+        if isinstance(node.func, cst.Name) and node.func.value == "sorted" and len(node.args) >= 2:
+            key = next((arg.value for arg in node.args if arg.keyword is not None and arg.keyword.value == "key"), None)
+            indices = node.args[0].value
+            over_axes = (
+                isinstance(indices, cst.Call)
+                and isinstance(indices.func, cst.Name)
+                and indices.func.value in ("range", "enumerate")
+            )
+            if (
+                key is not None
+                and over_axes
+                and (self.by_stride(key) or self.by_stride(indices))
+                and not _asks_for_sizes(key)
+            ):
+                yield Guess(node, "order", self.text(node))
+        elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "argsort":
+            arguments = [arg.value for arg in node.args] + [node.func.value]
+            if any(
+                _is_strides(each) or (isinstance(each, cst.Call) and any(_is_strides(arg.value) for arg in each.args))
+                for each in arguments
+            ):
+                yield Guess(node, "order", self.text(node))
+
+    def by_stride(self, node: cst.CSTNode) -> bool:
+        """`lambda i: x.stride(i)`, `x.stride`, `strides.__getitem__` of a tensor's strides."""
+        return any(
+            (isinstance(each, cst.Attribute) and each.attr.value == "stride")
+            or (isinstance(each, cst.Name) and self.known.get(each.value) == "strides")
+            for each in _below(node)
+        )
+
+    def flagged(self, node: cst.Assign | cst.Return) -> Iterator[Guess]:
+        """A weight's layout as a flag for something else."""
+        value = node.value
+        if (
+            not isinstance(value, cst.Call)
+            or _question(value, {}) != "channels_last"
+            or not isinstance(value.func, cst.Attribute)
+        ):
+            return
+        owner = value.func.value
+        name = (
+            owner.attr.value if isinstance(owner, cst.Attribute) else owner.value if isinstance(owner, cst.Name) else ""
+        )
+        if "weight" in name or "kernel" in name:
+            yield Guess(value, "weight", self.text(value))
+
+    def text(self, node: cst.CSTNode) -> str:
+        """How a node is written, on one line."""
+        text = " ".join(self.module.code_for_node(node).split())
+        return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _result(block: cst.CSTNode | None) -> str:
+    """The format that a block returns or assigns, where it does nothing else."""
+    if isinstance(block, cst.Else):
+        block = block.body
+    if isinstance(block, cst.If):
+        return _result(block.body)
+    statements = block.body if isinstance(block, cst.BaseSuite) else [block] if block is not None else []
+    small = [
+        each for line in statements for each in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])
+    ]
+    if len(small) != 1 or not isinstance(small[0], (cst.Return, cst.Assign)):
+        return ""
+    return format_of(small[0].value)
+
+
+def _after(node: cst.If, around: tuple[cst.CSTNode, ...]) -> str:
+    """The format that is returned after the `if`, or was assigned before it."""
+    block = next((each for each in reversed(around) if isinstance(each, (cst.IndentedBlock, cst.Module))), None)
+    if block is None or node not in block.body:
+        return ""
+    position = list(block.body).index(node)
+    if position + 1 < len(block.body) and (found := _result(block.body[position + 1])):
+        return found
+    return next((found for each in reversed(block.body[:position]) if (found := _result(each))), "")
+
+
+def _is_about_strides(left: cst.CSTNode, right: cst.CSTNode) -> bool:
+    """A stride compared with a number, a size or another one; a last axis that is dense says nothing about formats."""
+    if _stride_axis(left) is None:
+        left, right = right, left
+    return _stride_axis(left) is not None and (_stride_axis(left) != -1 or _integer(right) != 1)
+
+
+def _asks_for_sizes(test: cst.CSTNode, but: cst.CSTNode | None = None) -> bool:
+    """Sizes are looked at, too (`but` for one comparison): the ambiguous shapes are taken care of."""
+    own = set(_below(but)) if but is not None else set()
+    return any(isinstance(each, cst.Name) and each.value in _SIZES and each not in own for each in _below(test))
+
+
+def _is_test(around: tuple[cst.CSTNode, ...]) -> bool:
+    return any(isinstance(each, cst.FunctionDef) and each.name.value.startswith("test") for each in around)
+
+
+def _condition(node: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> cst.CSTNode:
+    """The whole condition that a comparison is part of."""
+    for each in reversed(around):
+        if not isinstance(each, (cst.BooleanOperation, cst.UnaryOperation)):
+            break
+        node = each
+    return node
+
+
+def _means_format(around: tuple[cst.CSTNode, ...]) -> bool:
+    """The function's or target's name, or what is done if the test holds, speaks of a memory format."""
+    for each in reversed(around):
+        if isinstance(each, cst.FunctionDef):
+            return bool(_FORMAT_WORD.search(each.name.value))
+        if isinstance(each, cst.Assign) and any(_speaks(target.target) for target in each.targets):
+            return True
+        if isinstance(each, cst.If) and _speaks(each.body):
+            return True
+        if isinstance(each, cst.IfExp) and (_speaks(each.body) or _speaks(each.orelse)):
+            return True
+        if isinstance(each, cst.Arg) and each.keyword is not None and _FORMAT_WORD.search(each.keyword.value):
+            return True
+    return False
+
+
+def _speaks(node: cst.CSTNode) -> bool:
+    return any(isinstance(each, cst.Name) and _FORMAT_WORD.search(each.value) for each in _below(node))
