@@ -24,6 +24,7 @@ class Kind(enum.Enum):
     """What can be observed when the call of a finding's event runs."""
 
     RAISES = "raises"  # with `exception` and `text`
+    ACCEPTS = "accepts"  # torch makes the call without an error
     WARNS = "warns"  # with `text`; an out that is warned of is resized
     RESIZES = "resizes out"  # without a resize warning
     KEEPS_SHAPE = "keeps out's shape"  # although the result has another
@@ -41,6 +42,7 @@ class Kind(enum.Enum):
     MEMORY_ORDER = "memory is in another order"  # read one by one, the numbers come in another order than row-major
     STORES_OTHER = "stores other numbers"  # than it was given: `value`, `other`, `source` or `fill_value`
     SAME_FOR_BOTH_FORMATS = "the same for both formats"  # a row-major and a channels-last tensor give one answer
+    DIFFERS_FOR_ONE_LAYOUT = "differs for one layout"  # strides of size-1 axes change the answer, but no place in memory
     IGNORES_BATCH_STRIDE = "ignores stride(0)"  # another stride(0), or first step of as_strided, gives one answer
 
 

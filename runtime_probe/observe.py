@@ -34,5 +34,7 @@ _OBSERVERS: dict[Kind, Callable[[Call, Claim], Seen]] = {
     Kind.MEMORY_ORDER: observe_layout.memory_order,
     Kind.STORES_OTHER: observe_calls.stores_other,
     Kind.SAME_FOR_BOTH_FORMATS: observe_layout.same_for_both,
+    Kind.DIFFERS_FOR_ONE_LAYOUT: observe_layout.differs_for_one_layout,
+    Kind.ACCEPTS: observe_calls.accepts,
     Kind.IGNORES_BATCH_STRIDE: observe_layout.ignores_batch_stride,
 }

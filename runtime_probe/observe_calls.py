@@ -29,6 +29,14 @@ def raises(call: Call, claim: Claim) -> Seen:
     return Seen(True if right and (call.fake or outcome.is_a(claim.exception)) else None, f"raises {outcome.text()}")
 
 
+def accepts(call: Call, claim: Claim) -> Seen:
+    """Torch makes the call without an error."""
+    outcome = call.run(call.made())
+    if outcome.error is not None:
+        return Seen(False, f"raises {outcome.text()}")
+    return Seen(True, "torch accepts the call" + described(outcome))
+
+
 def warns(call: Call, claim: Claim) -> Seen:
     """Torch warns in the claimed words."""
     tensors = call.made()

@@ -139,6 +139,20 @@ def same_for_both(call: Call, claim: Claim) -> Seen:
     return Seen(True, what)
 
 
+def differs_for_one_layout(call: Call, claim: Claim) -> Seen:
+    """Two tensors with the same numbers in the same places, told apart by strides of size-1 axes, give two answers."""
+    tensors = call.made()
+    first = tensors.every[0]
+    both = [_laid_out(first, order) for order in (tuple(range(first.dim())), (0, *range(2, first.dim()), 1))]
+    answers = [call.run(call.bound([each, *tensors.every[1:]])) for each in both]
+    if any(each.error is not None for each in answers):
+        return refused(next(each for each in answers if each.error is not None))
+    one, other = (each.value for each in answers)
+    same_places = same_numbers(memory_of(both[0]), memory_of(both[1]))
+    what = f"strides {tuple(both[0].stride())} give {one}, strides {tuple(both[1].stride())} give {other}, for the same memory"
+    return Seen(same_places and one != other, what)
+
+
 def _laid_out(tensor: Any, order: tuple[int, ...]) -> Any:
     """A copy whose axes lie in memory in this order, outermost first, size-1 axes included."""
     import torch

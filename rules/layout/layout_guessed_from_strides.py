@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stridelint.rules.events import Site
+from stridelint.rules.guess_claims import CLAIMS
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.screening import name_of
 
@@ -132,7 +133,9 @@ def like(x, y):
         from stridelint.rules.guessed_layouts import guesses
 
         for guess in guesses(module):
-            yield Finding(type(self), Site(guess.node), MESSAGES[guess.kind].format(guess.text))
+            yield Finding(
+                type(self), Site(guess.node), MESSAGES[guess.kind].format(guess.text), claim=CLAIMS[guess.kind]
+            )
 
 
 def _is_asked(call: ast.Call) -> bool:

@@ -19,6 +19,7 @@ from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.generic import Judgement
 from stridelint.rules.contract.verdict import FINE, Verdict as Clause
 from stridelint.rules.events import Form, Operand, Site, TensorEvent
+from stridelint.rules.guess_claims import CLAIMS
 from stridelint.rules.out import out_overlap, out_resized
 from stridelint.rules.registry import all_rules
 from stridelint.rules.rule import Finding
@@ -201,6 +202,11 @@ GRAY, COLOUR = image((2, 1, 4, 5), NHWC), image((2, 3, 4, 5), NHWC)
         ("refuted", Kind.IGNORES_BATCH_STRIDE, "is_contiguous", COLOUR, {"memory_format": "channels_last"}),
         ("confirmed", Kind.STORES_OTHER, "fill", image((2, 3, 4, 5), dtype="int64", kind="integer"), {"value": 0.5}),
         ("refuted", Kind.STORES_OTHER, "fill", COLOUR, {"value": 0.5}),
+        ("confirmed", Kind.DIFFERS_FOR_ONE_LAYOUT, "stride", GRAY, {"dim": 1}),
+        ("refuted", Kind.DIFFERS_FOR_ONE_LAYOUT, "stride", GRAY, {"dim": 0}),
+        ("refuted", Kind.DIFFERS_FOR_ONE_LAYOUT, "stride", COLOUR, {"dim": 1}),
+        ("confirmed", Kind.ACCEPTS, "reshape", COLOUR, {"shape": (6, 20)}),
+        ("refuted", Kind.ACCEPTS, "view", COLOUR, {"shape": (6, 20)}),
         ("inconclusive", Kind.RETURNS_INPUT, "reshape", COLOUR, {"shape": (7, 7)}),
     ],
 )  # fmt: skip
@@ -209,6 +215,13 @@ def test_claims(expected: str, kind: Kind, op: str, tensor: TensorFacts, argumen
         op = "fill_"
     seen = made(kind, op, tensor, **arguments)
     assert seen.verdict == expected, seen
+
+
+@pytest.mark.parametrize("kind", sorted(CLAIMS))
+def test_what_guesses_overlook_is_shown(kind: str) -> None:
+    claim = CLAIMS[kind]
+    document = witness(Finding(all_rules()[0], Site(), "", claim=claim))
+    assert replay(json.loads(json.dumps(document)), "cpu").verdict == "confirmed"
 
 
 def test_tensors_are_built_as_told() -> None:
