@@ -56,11 +56,24 @@ def method(path: Path, scope: Scope, node: cst.FunctionDef, cls: Class) -> tuple
 
 def ordinary_instance(path: Path, cls: Class) -> Instance:
     """An object as its constructor leaves it; attributes that other methods assign are not known."""
+    from stridelint.linter.inference.torch_api.copying import duplicate
+
+    template = path.program.templates.get(id(cls.node))
+    if template is None:
+        # On a path of its own: the constructor's decisions are none of the caller's.
+        template = _constructed(Path(path.program), cls)
+        path.program.templates[id(cls.node)] = template
+    copy = duplicate(path, template, {})
+    assert isinstance(copy, Instance)
+    copy.cls = cls
+    return copy
+
+
+def _constructed(path: Path, cls: Class) -> Instance:
     from stridelint.linter.inference.attributes import find_method
 
     instance = Instance(cls)
     init = find_method(instance, "__init__")
-    saved = path.confidence
     if init is not None and isinstance(init.node, cst.FunctionDef):
         with path.mute(), path.grad(True):
             args = arguments(path, init.scope, init.node, skip=1)
@@ -73,7 +86,6 @@ def ordinary_instance(path: Path, cls: Class) -> Instance:
         with path.mute():
             made = instantiate(path, None, cls, Arguments(unknown_star=True))
             instance = made if isinstance(made, Instance) else instance
-    path.confidence = saved
     instance.hazy = (
         path.program.once(cls.node, reassigned, cls) & set(instance.attributes) if init is not None else set()
     )

@@ -7,7 +7,6 @@ function again with other decisions. So no states are ever joined: each path is 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from stridelint.linter.inference.values import Condition, Constant, Function, Se
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import Dims, TensorFacts
-from stridelint.rules.events import Assertion, TensorEvent
+from stridelint.rules.events import Assertion, OutParameter, TensorEvent
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -64,6 +63,8 @@ class Frame:
 
     discarded_call: the call statement that throws away what this pure function returns.
     call: how it is called.
+    given_out, out_parameter: what was passed as `out`, unless that is None.
+    returning: the `return` statement that ends it.
     """
 
     def __init__(
@@ -73,13 +74,16 @@ class Frame:
         self.call = call
         self.discarded_call = discarded_call
         self.yielded: list[Value] = []
+        self.given_out: Value | None = None
+        self.out_parameter: OutParameter | None = None
+        self.returning: cst.Return | None = None
 
 
 class Path:
     """The state of one execution.
 
     prefix: decisions to take, in order; beyond it every condition gets its default.
-    taken: the decisions taken; `turnable` tells which are worth turning on another path.
+    taken: the decisions taken; `turnable` tells how much each is worth turning on another path (0: not at all).
     deciding: the statement or expression whose test is being evaluated.
     """
 
@@ -87,7 +91,7 @@ class Path:
         self.program = program
         self.prefix = prefix
         self.taken: list[bool] = []
-        self.turnable: list[bool] = []
+        self.turnable: list[int] = []
         self.deciding: cst.CSTNode | None = None
         self.assumptions: dict[object, bool] = {}
         self.grad_mode = grad_mode
@@ -109,7 +113,6 @@ class Path:
         self.recorded: list[TensorEvent] | None = None
         self.module_scope: ModuleScope | None = None
         self.fixture_values: dict[str, Value] = {}
-        self._storages = itertools.count(1)
 
     def step(self, cost: int = 1) -> None:
         """Count work against the file's budget."""
@@ -126,13 +129,14 @@ class Path:
         outcome = self.prefix[position] if position < len(self.prefix) else default
         if position < MAX_DECISIONS:
             self.taken.append(outcome)
-            self.turnable.append(len(self.frames) <= MAX_TURNED_DEPTH and self.program.tells(self.deciding))
+            near = len(self.frames) <= MAX_TURNED_DEPTH
+            self.turnable.append(self.program.tells(self.deciding) if near else 0)
         self.assumptions[key] = outcome
         return outcome
 
     def new_storage(self) -> int:
         """The identity of newly allocated memory."""
-        return next(self._storages)
+        return next(self.program.storages)
 
     def tensor(
         self,

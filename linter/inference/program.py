@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
@@ -9,6 +11,7 @@ import libcst as cst
 
 from stridelint.linter.inference.scopes import ModuleIndex
 from stridelint.linter.inference.syntax import walk
+from stridelint.linter.inference.values import Instance
 from stridelint.rules.events import TensorEvent, TestEvent
 from stridelint.rules.rule import Finding, Rule
 
@@ -21,6 +24,7 @@ class Program:
 
     steps: how much work is left for the file; root_steps: for the function being read.
     telling: names that matter to the rules; None for all.
+    templates: objects as their constructors leave them, by class; each path takes a copy.
     """
 
     def __init__(
@@ -33,7 +37,10 @@ class Program:
         self.telling = telling
         self.rules = [rule() for rule in rules]
         self.findings: dict[tuple[str, int], Finding] = {}
+        self.storages = itertools.count(1)
+        self.templates: dict[int, Instance] = {}
         self.result_types: dict[object, tuple[str | None, str | None]] = {}
+        self._words = {name for rule in rules for word in rule.words for name in re.findall(r"[A-Za-z_]\w*", word)}
         self._memory: dict[tuple[str, int], object] = {}
         self._listeners: dict[str, list[Rule]] = {}
         self._general = [rule for rule in self.rules if type(rule).check is not Rule.check and not rule.ops]
@@ -41,18 +48,22 @@ class Program:
             for op in rule.ops:
                 self._listeners.setdefault(op, []).append(rule)
 
-    def tells(self, node: cst.CSTNode | None) -> bool:
-        """Whether the branches of a condition differ in anything that matters: a name that tells something, or an exit."""
-        return node is None or self.telling is None or self.once(node, self._tells, node)
+    def tells(self, node: cst.CSTNode | None) -> int:
+        """How much the branches of a condition differ in what matters: 2 for a word of a rule, 1 for a name that tells
+        something or an exit, 0 for nothing."""
+        return 1 if node is None or self.telling is None else self.once(node, self._tells, node)
 
-    def _tells(self, node: cst.CSTNode) -> bool:
+    def _tells(self, node: cst.CSTNode) -> int:
         assert self.telling is not None
+        found = 0
         for each in walk(node):
-            if isinstance(each, cst.Name) and each.value in self.telling:
-                return True
-            if isinstance(each, (cst.Return, cst.Raise, cst.Break, cst.Continue)):
-                return True
-        return False
+            if isinstance(each, cst.Name):
+                if each.value in self._words:
+                    return 2
+                found = found or int(each.value in self.telling)
+            elif isinstance(each, (cst.Return, cst.Raise, cst.Break, cst.Continue)):
+                found = 1
+        return found
 
     def once(self, node: cst.CSTNode, compute: Callable[[Argument], Result], argument: Argument) -> Result:
         """What a function of a node gives, computed once per file."""

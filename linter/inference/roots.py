@@ -25,14 +25,16 @@ MODULE_STEPS = 60_000
 def explore(
     program: Program, run: Callable[[Path], None], *, steps: int, grad_mode: bool | None, paths: int = MAX_PATHS
 ) -> None:
-    """Run a root along different paths: each decision of a path is turned once, nearest to the start first."""
+    """Run a root along different paths: each decision of a path is turned once, nearest to the start first,
+    but those that lead to a word of a rule before all others."""
     waiting: deque[tuple[bool, ...]] = deque([()])
+    first: deque[tuple[bool, ...]] = deque()
     seen: set[tuple[bool, ...]] = {()}
     program.root_steps = steps
     for _ in range(paths):
-        if not waiting:
+        if not first and not waiting:
             return
-        prefix = waiting.popleft()
+        prefix = (first or waiting).popleft()
         path = Path(program, prefix, grad_mode)
         try:
             run(path)
@@ -48,7 +50,7 @@ def explore(
             turned = (*path.taken[:position], not path.taken[position])
             if turned not in seen:
                 seen.add(turned)
-                waiting.append(turned)
+                (first if path.turnable[position] > 1 else waiting).append(turned)
 
 
 def module_scope(program: Program, main: bool) -> ModuleScope:

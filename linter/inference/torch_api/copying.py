@@ -5,6 +5,7 @@ from __future__ import annotations
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
+    BoundMethod,
     Instance,
     Mapping,
     Sequence,
@@ -17,42 +18,52 @@ from stridelint.linter.inference.values import (
 @function("copy.copy", "copy.deepcopy")
 def copied(call: Call) -> Value:
     """`copy.deepcopy(x)`: tensors keep their strides."""
-    from stridelint.linter.inference.expressions import renewed
-
     value = call.get(0)
-    if isinstance(value, (TensorValue, Sequence, Mapping)):
-        result = renewed(call.path, value)
-        if isinstance(result, TensorValue) and isinstance(value, TensorValue):
-            result.is_parameter = value.is_parameter
-        return result
-    if isinstance(value, Instance):
-        return copy_instance(call.path, value, {})
-    return Unknown("copy") if value is None else value
+    return Unknown("copy") if value is None else duplicate(call.path, value, {})
 
 
-def copy_instance(path: Path, instance: Instance, seen: dict[int, Instance]) -> Instance:
-    """A deep copy of an object."""
+def duplicate(path: Path, value: Value, seen: dict[int, Value]) -> Value:
+    """A deep copy; what is one object in the original is one in the copy (`seen`), tensors lie in memory of their own."""
+    if value.identity in seen:
+        return seen[value.identity]
+    copy = _shallow(path, value)
+    if copy is value:
+        return value
+    seen[value.identity] = copy
+    if isinstance(value, Sequence) and isinstance(copy, Sequence):
+        copy.items = None if value.items is None else [duplicate(path, each, seen) for each in value.items]
+    elif isinstance(value, Mapping) and isinstance(copy, Mapping):
+        copy.entries = {key: duplicate(path, each, seen) for key, each in value.entries.items()}
+    elif isinstance(value, (Instance, Unknown)) and isinstance(copy, (Instance, Unknown)):
+        copy.attributes = {name: duplicate(path, each, seen) for name, each in value.attributes.items()}
+    elif isinstance(value, BoundMethod) and isinstance(copy, BoundMethod):
+        copy.receiver = duplicate(path, value.receiver, seen)
+    return copy
+
+
+def _shallow(path: Path, value: Value) -> Value:
+    """A copy without the parts; the value itself where it never changes."""
     from stridelint.linter.inference.expressions import renewed
 
-    if instance.identity in seen:
-        return seen[instance.identity]
-    result = Instance(instance.cls, instance.external)
-    seen[instance.identity] = result
-    result.config, result.complete, result.hazy = dict(instance.config), instance.complete, set(instance.hazy)
-    for name, value in instance.attributes.items():
-        if isinstance(value, Instance):
-            result.attributes[name] = copy_instance(path, value, seen)
-        elif isinstance(value, Mapping):
-            entries = {
-                key: copy_instance(path, each, seen) if isinstance(each, Instance) else each
-                for key, each in value.entries.items()
-            }
-            result.attributes[name] = Mapping(entries, value.open)
-        elif isinstance(value, TensorValue):
-            copy = renewed(path, value)
-            assert isinstance(copy, TensorValue)
-            copy.is_parameter, copy.is_buffer, copy.name = value.is_parameter, value.is_buffer, value.name
-            result.attributes[name] = copy
-        else:
-            result.attributes[name] = value
-    return result
+    if isinstance(value, TensorValue):
+        copy = renewed(path, value)
+        assert isinstance(copy, TensorValue)
+        copy.is_parameter, copy.is_buffer, copy.name = value.is_parameter, value.is_buffer, value.name
+        return copy
+    if isinstance(value, Sequence):
+        sequence = Sequence(None, value.kind, value.element)
+        sequence.fields = value.fields
+        return sequence
+    if isinstance(value, Mapping):
+        return Mapping({}, value.open)
+    if isinstance(value, Instance):
+        instance = Instance(value.cls, value.external)
+        instance.config, instance.complete, instance.hazy = dict(value.config), value.complete, set(value.hazy)
+        return instance
+    if isinstance(value, Unknown):
+        return Unknown(value.why)
+    if isinstance(value, BoundMethod):
+        method = BoundMethod(value.receiver, value.name, value.function, value.cls)
+        method.beyond = value.beyond
+        return method
+    return value
