@@ -6,7 +6,8 @@ import libcst as cst
 
 from stridelint.linter.inference.attributes import class_scope, decorator_names
 from stridelint.linter.inference.calls import instantiate
-from stridelint.linter.inference.path import Path, Raised
+from stridelint.linter.inference.path import BudgetExhausted, Path, Raised
+from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.scopes import Scope, dotted_name
 from stridelint.linter.inference.syntax import walk
 from stridelint.linter.inference.values import (
@@ -28,6 +29,7 @@ from stridelint.linter.inference.values import (
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import TensorFacts
 
+CONSTRUCTOR_STEPS = 8_000
 TENSOR_ANNOTATIONS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.LongTensor"})
 
 
@@ -61,12 +63,27 @@ def ordinary_instance(path: Path, cls: Class) -> Instance:
     template = path.program.templates.get(id(cls.node))
     if template is None:
         # On a path of its own: the constructor's decisions are none of the caller's.
-        template = _constructed(Path(path.program), cls)
+        template = _constructed_apart(path.program, cls)
         path.program.templates[id(cls.node)] = template
     copy = duplicate(path, template, {})
     assert isinstance(copy, Instance)
     copy.cls = cls
     return copy
+
+
+def _constructed_apart(program: Program, cls: Class) -> Instance:
+    """An object built on its own steps, so that a large constructor leaves some for the method."""
+    left, program.root_steps = program.root_steps, CONSTRUCTOR_STEPS
+    try:
+        return _constructed(Path(program), cls)
+    except BudgetExhausted:
+        if program.steps < 0:
+            raise
+        unfinished = Instance(cls)
+        unfinished.complete = False
+        return unfinished
+    finally:
+        program.root_steps = left
 
 
 def _constructed(path: Path, cls: Class) -> Instance:

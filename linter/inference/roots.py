@@ -111,4 +111,5 @@ def read_function(
 
 def call_root(path: Path, function: Function, args: Arguments) -> None:
     """Call a function whose parameters may stand for defaults: findings that rest on those are only likely."""
+    function.decorated = True  # what is read is the body, whatever decorators make of it for others
     call_function(path, None, function, args)
