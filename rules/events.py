@@ -42,6 +42,14 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class OutParameter:
+    """The parameter `out` of a user's function: the tensor as it was passed, and the function's definition."""
+
+    facts: TensorFacts
+    function: Site
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """A tensor that takes part in an event.
 
@@ -49,6 +57,7 @@ class Operand:
     story: where it was made and where its layout, dtype or grad was decided, oldest first.
     fresh: nothing else refers to this tensor (a temporary).
     whole: its numbers are whole, whatever its dtype.
+    out_parameter: set where it is (a part of) what was passed as `out` to the user's function it is used in.
     unread: the copy it is (a part of), where the code does nothing with that copy but write to it.
     """
 
@@ -59,6 +68,7 @@ class Operand:
     fresh: bool = False
     unread: Copy | None = None
     whole: bool = False
+    out_parameter: OutParameter | None = None
 
 
 class Form(enum.Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts
+from stridelint.linter.inference import contexts, outs
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
 from stridelint.linter.inference.path import MAX_CALL_DEPTH, Frame, Path, Returned
 from stridelint.linter.inference.scopes import Scope, dotted_name
@@ -115,6 +115,7 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
         else None
     )
     frame = Frame(function, path.discard_site or discarded if discarded is not None else None, node)
+    outs.enter(path, frame, scope)
     saved, path.discarded, claim = path.grad_mode, None, path.claim
     mode = function_grad_mode(path, function)
     path.frames.append(frame)
@@ -141,6 +142,8 @@ def _run(path: Path, scope: Scope, function: Function, frame: Frame) -> Value:
         execute(path, scope, function.node.body)
     except Returned as returned:
         result = returned.value
+    if frame.given_out is not None:
+        outs.left(path, frame, result)
     if frame.yielded:
         sample = frame.yielded[0]
         return Sequence(None, "list", lambda: renewed(path, sample))

@@ -81,6 +81,8 @@ def _aug_assign(path: Path, scope: Scope, node: cst.AugAssign) -> None:
 
 
 def _return(path: Path, scope: Scope, node: cst.Return) -> None:
+    if path.frames:
+        path.frames[-1].returning = node
     if node.value is None:
         raise Returned(NONE)
     if path.frames and path.frames[-1].discarded_call is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stridelint.rules.claims import Claim, Kind, raises
 from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.dtypes import Scalar, kind_of
 from stridelint.rules.contract.stored import (
@@ -37,6 +38,8 @@ STORES = {
     "full_like": "fill_value",
     "new_full": "fill_value",
 }
+# What torch says of a number that the dtype cannot hold, and of a tensor stored through an index.
+REFUSED = ("value cannot be converted to type", "Index put requires the source and destination dtypes match")
 _MAKING = frozenset({"full", "full_like", "new_full"})
 
 
@@ -185,6 +188,8 @@ real[:] = torch.fft.fft(real)
         """The kind of the target is known, and below that of the value."""
         made = event.op in _MAKING
         target = event.arguments.get("region", event.arguments.get("input"))
+        if isinstance(target, Operand) and target.out_parameter is not None and not made:
+            return  # TLC309 tells what a function should do with its out.
         facts = event.result if made else target.facts if isinstance(target, Operand) else None
         if facts is None or (event.op in ("setitem", "fill") and event.form is not Form.INPLACE):
             return
@@ -199,7 +204,8 @@ real[:] = torch.fft.fft(real)
         sure = Confidence.LIKELY if isinstance(value, Scalar) else Confidence.CERTAIN
         severity = Severity.ERROR if lost == RAISES else None
         text = f"'{event.text}' {_does(lost, value, name, dtype)}; {_remedy(lost, kind, value)}"
-        yield found(self, event, text, confidence=sure, about=about, severity=severity)
+        claim = raises(REFUSED[isinstance(value, Operand)]) if lost == RAISES else Claim(Kind.STORES_OTHER)
+        yield found(self, event, text, confidence=sure, about=about, severity=severity, claim=claim)
 
 
 def _lost(event: TensorEvent, value: object, kind: str) -> str | None:

@@ -279,7 +279,7 @@ def _requires_grad(path: Path, tensors: list[TensorFacts], differentiable: bool 
 
 def _unknown_result(path: Path, operator: Operator, args: Arguments, node: cst.CSTNode) -> Value:
     out = args.keywords.get("out")
-    if isinstance(out, TensorValue):
+    if out is not None and not is_none(out):
         return out
     counts = {len(variant.outputs) for variant in operator.variants if variant.measured}
     if counts == {1}:

@@ -6,7 +6,7 @@ from collections.abc import Mapping as Dict
 
 import libcst as cst
 
-from stridelint.linter.inference import copies
+from stridelint.linter.inference import copies, outs
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     Constant,
@@ -43,7 +43,7 @@ def operand(path: Path, tensor: TensorValue, node: cst.CSTNode | None = None) ->
     text = (tensor.name or "") if node is None else path.program.once(node, source_text, node) or tensor.name or ""
     story = tuple(Note(Site(where), what) for what, where in tensor.story)
     fresh = tensor.name is None and not tensor.is_parameter
-    return Operand(path.facts(tensor), text, story, Site(node), fresh, unread_copy(path, tensor, node), tensor.whole)
+    return Operand(path.facts(tensor), text, story, Site(node), fresh, unread_copy(path, tensor, node), tensor.whole, outs.parameter_of(path, tensor))
 
 
 def unread_copy(path: Path, tensor: TensorValue, node: cst.CSTNode | None) -> Copy | None:

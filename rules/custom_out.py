@@ -1,0 +1,187 @@
+"""How a function written by a user treats its parameter `out`, by the way it is written."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+QUERIES = frozenset(
+    """shape dtype device requires_grad ndim is_leaf layout size dim numel stride is_contiguous is_floating_point is_complex
+    element_size storage_offset names itemsize""".split()
+)
+
+
+@dataclass
+class Usage:
+    """What a function does with `out`.
+
+    optional: it may be left out.
+    writes: expressions and statements that write into it, calls of torch with `out=out` among them.
+    handed: other calls with `out=out`, which may do anything.
+    rebindings: assignments to the name. reads: it is also an input, or something else altogether, such as a stream.
+    returns_values: some `return` has a value. aliased: what a write returns is used, so that something else may be `out` too.
+    """
+
+    optional: bool = False
+    writes: list[cst.CSTNode] = field(default_factory=list)
+    handed: list[cst.CSTNode] = field(default_factory=list)
+    rebindings: list[cst.Assign] = field(default_factory=list)
+    reads: bool = False
+    returns_values: bool = False
+    aliased: bool = False
+
+    @property
+    def is_contract(self) -> bool:
+        """It works like torch's `out=`, as far as that shows."""
+        return not self.reads and (self.optional or bool(self.writes))
+
+
+@functools.lru_cache(maxsize=256)
+def usage(function: cst.FunctionDef) -> Usage:
+    """Read a function that has a parameter `out`."""
+    found = Usage()
+    params = function.params
+    for param in (*params.posonly_params, *params.params):
+        if param.name.value == "out":
+            found.optional = isinstance(param.default, cst.Name) and param.default.value == "None"
+    found.optional |= any(param.name.value == "out" for param in params.kwonly_params)
+    _visit(function.body, found)
+    return found
+
+
+def _visit(node: cst.CSTNode, found: Usage) -> None:
+    if isinstance(node, cst.Name):
+        found.reads |= node.value == "out"
+        return
+    if isinstance(node, cst.Comparison) and _is_out(node.left) and isinstance(node.comparisons[0].operator, (cst.Is, cst.IsNot)):
+        return
+    if isinstance(node, cst.Return):
+        found.returns_values |= node.value is not None
+        if node.value is not None:
+            _visit_returned(node.value, found)
+        return
+    if isinstance(node, (cst.Call, cst.Expr)):
+        call = node.value if isinstance(node, cst.Expr) else node
+        before = len(found.writes) + len(found.handed)
+        if isinstance(call, cst.Call):
+            _visit_call(call, found)
+        else:
+            _visit(call, found)
+        found.aliased |= isinstance(node, cst.Call) and len(found.writes) + len(found.handed) > before
+        return
+    if isinstance(node, cst.Attribute):
+        if not (_is_out(node.value) and node.attr.value in QUERIES):
+            _visit(node.value, found)
+        return
+    if isinstance(node, cst.Assign):
+        for target in node.targets:
+            _visit_target(target.target, node, found)
+        _visit(node.value, found)
+        return
+    if isinstance(node, cst.AugAssign):
+        if _root_is_out(node.target):
+            found.writes.append(node)
+        else:
+            _visit(node.target, found)
+        _visit(node.value, found)
+        return
+    for child in node.children:
+        _visit(child, found)
+
+
+def _visit_returned(value: cst.BaseExpression, found: Usage) -> None:
+    parts = [element.value for element in value.elements] if isinstance(value, cst.Tuple) else [value]
+    for part in parts:
+        if not _is_out(part):
+            _visit(part, found)
+
+
+def _visit_target(target: cst.BaseExpression, node: cst.Assign, found: Usage) -> None:
+    if _is_out(target):
+        found.rebindings.append(node)
+    elif isinstance(target, cst.Subscript) and _root_is_out(target):
+        found.writes.append(node)
+        for element in target.slice:
+            _visit(element, found)
+    elif not isinstance(target, cst.Name):
+        _visit(target, found)
+
+
+def _visit_call(node: cst.Call, found: Usage) -> None:
+    function = node.func
+    if isinstance(function, cst.Name) and function.value in ("isinstance", "len", "print", "type"):
+        found.reads |= function.value == "print" and any(_is_out(arg.value) for arg in node.args)
+        return
+    if isinstance(function, cst.Attribute) and _root_is_out(function.value) and function.attr.value.endswith("_"):
+        found.writes.append(node)
+    elif isinstance(function, cst.Attribute):
+        _visit(function, found)
+    for arg in node.args:
+        if arg.keyword is not None and arg.keyword.value == "out" and _is_out(arg.value):
+            (found.writes if _of_torch(function) else found.handed).append(node)
+        else:
+            _visit(arg.value, found)
+
+
+def _of_torch(function: cst.BaseExpression) -> bool:
+    while isinstance(function, cst.Attribute):
+        function = function.value
+    return isinstance(function, cst.Name) and function.value in ("torch", "F")
+
+
+def _is_out(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Name) and node.value == "out"
+
+
+def _root_is_out(node: cst.BaseExpression) -> bool:
+    """`out`, `out[...]`, `out.data`, `out.view(-1)`."""
+    while isinstance(node, (cst.Subscript, cst.Attribute, cst.Call)):
+        node = node.func if isinstance(node, cst.Call) else node.value
+    return _is_out(node)
+
+
+def is_last_write(function: cst.FunctionDef, node: cst.CSTNode) -> bool:
+    """Whether the function returns right after the statement `node`, so that what it writes is the result."""
+    return _ends_with(function.body, node)
+
+
+def _ends_with(block: cst.CSTNode, node: cst.CSTNode) -> bool:
+    statements = list(getattr(block, "body", ()))
+    for index, statement in enumerate(statements):
+        rest = statements[index + 1 :]
+        ends = not rest or _is_return(rest[0])
+        if isinstance(statement, cst.SimpleStatementLine):
+            smalls = [small.value if isinstance(small, cst.Expr) else small for small in statement.body]
+            if node in smalls:
+                return ends
+        else:
+            for inner in _blocks(statement):
+                if _contains(inner, node):
+                    return _ends_with(inner, node) and (ends or _returns(inner))
+    return False
+
+
+def _blocks(statement: cst.CSTNode) -> list[cst.CSTNode]:
+    blocks: list[cst.CSTNode] = []
+    if isinstance(statement, cst.If):
+        blocks.append(statement.body)
+        if statement.orelse is not None:
+            blocks += _blocks(statement.orelse) if isinstance(statement.orelse, cst.If) else [statement.orelse.body]
+    elif isinstance(statement, (cst.With, cst.Try)):
+        blocks.append(statement.body)
+    return blocks
+
+
+def _contains(block: cst.CSTNode, node: cst.CSTNode) -> bool:
+    return block is node or any(_contains(child, node) for child in block.children)
+
+
+def _returns(block: cst.CSTNode) -> bool:
+    statements = list(getattr(block, "body", ()))
+    return bool(statements) and _is_return(statements[-1])
+
+
+def _is_return(statement: cst.CSTNode) -> bool:
+    return isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[-1], cst.Return)
