@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from stridelint.linter import config, run as runner, source
@@ -23,6 +24,29 @@ def run(options: argparse.Namespace) -> int:
     """Check what the options say, write the report, and return the exit status."""
     if options.fail_on != "any" and not options.probe:
         raise ConfigError(f"--fail-on {options.fail_on} needs --probe")
+    if options.operators:
+        with _operators(options.operators):
+            return _run(options)
+    return _run(options)
+
+
+@contextlib.contextmanager
+def _operators(path: str) -> Iterator[None]:
+    """Judge by the operator table in a file."""
+    from stridelint.rules.contract import operators
+
+    try:
+        operators.use(path)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"--operators: cannot use {path}: {reason}") from None
+    try:
+        yield
+    finally:
+        operators.use(None)
+
+
+def _run(options: argparse.Namespace) -> int:
     output: TextIO | None = None
     if options.output:
         # Before the work, so that a wrong path does not cost a long run.

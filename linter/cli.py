@@ -172,6 +172,11 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     which = files.add_mutually_exclusive_group()
     which.add_argument("--config", metavar="FILE", help="read settings from this file")
     which.add_argument("--isolated", action="store_true", help="read no configuration file")
+    files.add_argument(
+        "--operators",
+        metavar="FILE",
+        help="judge by this table of operators, which `stridelint probe harvest --output FILE` measured",
+    )
     files.add_argument("--force-exclude", action="store_true", help="exclude patterns hold for files named here, too")
     files.add_argument("--jobs", metavar="N", help="processes: a number, or auto (default)")
     files.add_argument("--no-cache", action="store_true", help="analyse every file anew (so far that is always done)")

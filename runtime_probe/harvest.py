@@ -7,6 +7,7 @@ must not disturb the others. The result depends on torch alone: same version, sa
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import gc
 import json
 import os
@@ -18,6 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from stridelint.rules.contract import operators
 from stridelint.rules.contract.operators import FORMAT
 
 _LIMIT_SECONDS = 120.0
@@ -31,6 +33,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", metavar="FILE", type=Path, help="where to write (default: standard output)")
     parser.add_argument("--device", default="cpu", choices=["cpu"], help="device to measure on")
     parser.add_argument("--jobs", metavar="N", type=int, default=2, help="operators measured at a time (default: 2)")
+    parser.add_argument(
+        "--diff",
+        action="store_true",
+        help="print what differs from the table that ships, instead of the table; exit status 1 if anything does",
+    )
+    parser.add_argument("--against", metavar="FILE", help="with --diff: compare with the table in this file")
     parser.add_argument("names", metavar="NAME", nargs="*", help="operators (default: all)")
     options = parser.parse_args(argv)
     try:
@@ -41,10 +49,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     started = time.monotonic()
     document, failures = harvest(options.names, jobs=options.jobs)
     text = write(document)
-    if options.output is None:
-        sys.stdout.write(text)
-    else:
+    if options.output is not None:
         options.output.write_text(text, "utf-8")
+    elif not options.diff:
+        sys.stdout.write(text)
     rows = document["operators"]
     taking = sum(
         any(v.get("accepts_out", True) and v.get("measured", True) for v in row["variants"]) for row in rows.values()
@@ -55,7 +63,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     for name, reason in sorted(failures.items()):
         print(f"  {name}: {reason}", file=sys.stderr)
-    return 0
+    return _diff(options.against, document, options.names) if options.diff else 0
+
+
+def _diff(path: str | None, new: dict[str, Any], names: Sequence[str]) -> int:
+    """Print what differs from an earlier table; 1 if anything does."""
+    from stridelint.runtime_probe.harvest_diff import differences
+
+    try:
+        old = operators.load(path) if path else operators.shipped()
+    except (OSError, ValueError) as error:
+        print(f"stridelint probe: cannot use {path}: {error}", file=sys.stderr)
+        return 2
+    old = dataclasses.replace(old, rows={name: row for name, row in old.rows.items() if not names or name in names})
+    lines = differences(old, operators.read(new))
+    for line in lines:
+        print(line)
+    tables = f"torch {old.torch} on {old.device} and torch {new['torch']} on {new['device']}"
+    print(f"{len(lines)} differences between {tables}")
+    return 1 if lines else 0
 
 
 def harvest(names: Sequence[str] = (), *, jobs: int = 2) -> tuple[dict[str, Any], dict[str, str]]:

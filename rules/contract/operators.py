@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import importlib.resources
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -56,11 +57,45 @@ class Table:
         return iter(self.rows)
 
 
+# Names a file to use in place of the table that ships with the package; child processes read the same.
+VARIABLE = "STRIDELINT_OPERATORS"
+
+
 @functools.cache
 def table() -> Table:
+    """The table in use: the one that ships with the package, or that of `use`."""
+    path = os.environ.get(VARIABLE)
+    return load(path) if path else shipped()
+
+
+def shipped() -> Table:
     """The table that ships with the package."""
     text = importlib.resources.files(__package__).joinpath("operators.json").read_text("utf-8")
     return read(json.loads(text))
+
+
+def load(path: str) -> Table:
+    """The table in a file; OSError, or ValueError where it is none."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    try:
+        document = json.loads(text)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or not {"torch", "device", "operators", "defaults", "texts"} <= set(document):
+        raise ValueError("it is no table of operators")
+    return read(document)
+
+
+def use(path: str | None) -> None:
+    """Use the table in a file from now on, in this process and its children; None: the shipped one again."""
+    if path is None:
+        os.environ.pop(VARIABLE, None)
+    else:
+        load(path)
+        os.environ[VARIABLE] = os.path.abspath(path)
+    for cached in (table, canonical, _operator):
+        cached.cache_clear()
 
 
 def read(document: Mapping[str, Any]) -> Table:
