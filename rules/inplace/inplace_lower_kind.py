@@ -14,11 +14,11 @@ from stridelint.rules.contract.result_rules import apply_rule
 from stridelint.rules.contract.sizes import Size
 from stridelint.rules.events import Form, Operand, TensorEvent
 from stridelint.rules.findings import found, quoted
-from stridelint.rules.inplace.screening import may_hold
+from stridelint.rules.inplace.screening import changes_low
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
 if TYPE_CHECKING:
-    import ast
+    from stridelint.rules.screening import Nodes
 
 # Measured: these raise if and only if the dtype of their result can't be cast to self's.
 PROMOTING = frozenset(
@@ -165,9 +165,9 @@ signal.mul_(1j)
     )
 
     @classmethod
-    def screen(cls, tree: ast.Module) -> bool:
+    def places(cls, nodes: Nodes) -> frozenset[str] | None:
         """Something may be changed in place that is a tensor of a lower kind."""
-        return may_hold(tree, frozenset(f"{op}_" for op in cls.ops))
+        return changes_low(nodes, frozenset(f"{op}_" for op in cls.ops))
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """No dtype that the result may have can be cast to the tensor's."""

@@ -46,19 +46,23 @@ _BINDING = frozenset(
 )
 
 
-@functools.lru_cache(maxsize=1)
-def may_hold(tree: ast.Module, methods: frozenset[str]) -> bool:
-    """Whether one of the in-place `methods`, or an augmented assignment, may meet a tensor of too low a kind."""
-    nodes = _Nodes(tree)
-    augmented = [each for each in nodes.augmented if not isinstance(each.value, _DISPLAYS)]
-    calls = [each for each in nodes.calls if _name(each.func) in methods]
+def changes_low(nodes: Nodes, methods: frozenset[str]) -> frozenset[str]:
+    """Where one of the in-place `methods`, or an augmented assignment, may meet a tensor of too low a kind."""
+    augmented = [
+        (node, unit)
+        for node, unit in nodes.bindings
+        if isinstance(node, ast.AugAssign) and not isinstance(node.value, _DISPLAYS)
+    ]
+    calls = [(call, unit) for call, unit in nodes.calls if _name(call.func) in methods]
     if not augmented and not calls:
-        return False
-    flow = _Flow(nodes)
-    return any(flow.is_low(each.target) or flow.is_complex(each.value) for each in augmented) or any(
-        flow.is_low(each.func.value if isinstance(each.func, ast.Attribute) else each) or flow.is_complex(each)
-        for each in calls
-    )
+        return frozenset()
+    flow = flow_of(nodes.tree)
+    found = {unit for node, unit in augmented if flow.is_low(node.target) or flow.is_complex(node.value)}
+    for call, unit in calls:
+        receiver = call.func.value if isinstance(call.func, ast.Attribute) else call
+        if flow.is_low(receiver) or flow.is_complex(call):
+            found.add(unit)
+    return frozenset(found)
 
 
 STORING = frozenset("copy_ fill_ masked_fill masked_fill_ index_fill index_fill_ scatter scatter_ full full_like new_full".split())
