@@ -113,6 +113,20 @@ class Path:
         self.recorded: list[TensorEvent] | None = None
         self.module_scope: ModuleScope | None = None
         self.fixture_values: dict[str, Value] = {}
+        self.resized: dict[int, Callable[[], None]] = {}
+
+    def reads(self, tensor: TensorValue) -> None:
+        """A tensor's numbers are used: if it was resized since they were written, an event tells."""
+        part: TensorValue | None = tensor if self.resized else None
+        while part is not None:
+            tell = self.resized.pop(part.identity, None)
+            if tell is not None:
+                tell()
+            part = part.base
+
+    def overwrites(self, tensor: TensorValue) -> None:
+        """All numbers of a tensor are replaced."""
+        self.resized.pop(tensor.identity, None)
 
     def step(self, cost: int = 1) -> None:
         """Count work against the file's budget."""

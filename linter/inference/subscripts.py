@@ -32,6 +32,7 @@ from stridelint.rules.contract.views import Geometry
 def item(path: Path, owner: Value, index: Value, node: cst.Subscript) -> Value:
     """The value of a subscript expression."""
     if isinstance(owner, TensorValue):
+        path.reads(owner)
         return tensor_item(path, owner, index, node)
     if isinstance(owner, Sequence):
         return _sequence_item(path, owner, index)

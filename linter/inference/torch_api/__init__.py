@@ -58,6 +58,10 @@ CONTAINER_METHODS = frozenset(
 
 def call_external(path: Path, node: cst.Call, dotted: str, args: Arguments) -> Value:
     """A call of something imported, by dotted name."""
+    if path.resized and dotted == "builtins.print":
+        for value in args.positional:
+            if isinstance(value, TensorValue):
+                path.reads(value)
     model = functions.get(dotted)
     if model is not None:
         return model(Call(path, node, dotted, args))

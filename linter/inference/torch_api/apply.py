@@ -90,6 +90,9 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
     results = result_facts(path, operator, variant, bound)
     receiver = args.positional[0] if args.positional and isinstance(args.positional[0], TensorValue) else None
     out = args.keywords.get("out")
+    for each in (out.items or ()) if isinstance(out, Sequence) else (out,):
+        if isinstance(each, TensorValue):
+            path.overwrites(each)
     sites = {key: each for key, each in args.nodes.items() if isinstance(key, str)}
     emit(
         path,

@@ -40,6 +40,7 @@ def source_text(node: cst.CSTNode | None) -> str:
 
 def operand(path: Path, tensor: TensorValue, node: cst.CSTNode | None = None) -> Operand:
     """A tensor as it takes part in an event; `node` is how the code refers to it there."""
+    path.reads(tensor)
     text = (tensor.name or "") if node is None else path.program.once(node, source_text, node) or tensor.name or ""
     story = tuple(Note(Site(where), what) for what, where in tensor.story)
     fresh = tensor.name is None and not tensor.is_parameter

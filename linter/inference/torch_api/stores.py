@@ -19,6 +19,7 @@ def tensor_store(
 
     `region` is the view that plain indices select; `indexed` tells that tensors or lists pick elements of it.
     """
+    resized, path.resized = path.resized, {}
     indexed = index.items if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None else [index]
     picks = any(is_advanced(part) for part in indexed)
     region = _picked_from(path, tensor, indexed) if picks else tensor_item(path, tensor, index, None)
@@ -30,6 +31,9 @@ def tensor_store(
         arguments["region"] = operand(path, region, target.value if picks and region is tensor else target)
     tensors = (receiver, stored_value) if isinstance(stored_value, Operand) else (receiver,)
     emit(path, "setitem", Form.INPLACE, node, arguments, tensors, waits_for=tensor)
+    path.resized = resized
+    if isinstance(region, TensorValue) and not picks and path.facts(region).shape == path.facts(tensor).shape:
+        path.overwrites(tensor)
     if isinstance(value, TensorValue):
         stored(path, tensor, value)
 

@@ -15,6 +15,7 @@ from stridelint.rules.events import Form
 @method("copy_")
 def copy(call: Call) -> Value:
     """`x.copy_(src)`."""
+    call.path.overwrites(call.tensor)
     value = call.get(0, "src", "other")
     source = plain(call.path, value, call.args.nodes.get(0, call.args.nodes.get("src")))
     _emit(call, "copy_", src=source)
@@ -26,6 +27,7 @@ def copy(call: Call) -> Value:
 @method("fill_")
 def fill(call: Call) -> Value:
     """`x.fill_(value)`: with a number or a 0-dim tensor."""
+    call.path.overwrites(call.tensor)
     value = call.get(0, "value")
     _emit(call, "fill", value=plain(call.path, value, call.args.nodes.get(0, call.args.nodes.get("value"))))
     if isinstance(value, TensorValue):
@@ -33,9 +35,10 @@ def fill(call: Call) -> Value:
     return call.tensor
 
 
-@method("zero_", "random_", "uniform_", "exponential_", "cauchy_", "log_normal_", "geometric_")
+@method("zero_", "random_", "uniform_", "exponential_", "cauchy_", "log_normal_", "geometric_", "normal_", "bernoulli_")
 def filled(call: Call) -> Value:
     """`x.zero_()`, `x.uniform_(0, 1)` and their like."""
+    call.path.overwrites(call.tensor)
     _emit(call, call.name)
     return call.tensor
 
@@ -53,7 +56,14 @@ def resized(call: Call) -> Value:
     strides = strides_in_order(dims, range(len(dims))) if dims is not None and row_major else None
     result = tensor.facts.but(shape=dims, strides=strides)
     _emit(call, call.name, result, size=dims)
+    before = operand(call.path, tensor, call.args.nodes.get("receiver"))
+    arguments: dict[str, object] = {"input": before, "size": dims}
     tensor.facts = result
+
+    def tell() -> None:
+        emit(call.path, "resized", Form.INPLACE, call.node, arguments, (before,), None, result, None, tensor)
+
+    call.path.resized[tensor.identity] = tell
     return tensor
 
 
