@@ -227,7 +227,11 @@ class ModuleScope(Scope):
             value = make_function(path, self, binding.node)
         elif binding.kind == "class":
             assert isinstance(binding.node, cst.ClassDef)
-            value = make_class(path, self, binding.node)
+            self._pending.add(name)
+            try:
+                value = make_class(path, self, binding.node)
+            finally:
+                self._pending.discard(name)
         else:
             return self._evaluate(path, name, binding)
         self.values[name] = value

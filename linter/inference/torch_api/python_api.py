@@ -264,7 +264,8 @@ def _sum(call: Call, values: list[Value]) -> Value:
             from stridelint.linter.inference.torch_api.apply import apply_call
             from stridelint.rules.events import Form
 
-            total = apply_call(call.path, "add", Arguments([total, each]), call.node, Form.OPERATOR)
+            pair = [total, each] if isinstance(total, TensorValue) else [each, total]  # 0 + x is x + 0 for torch
+            total = apply_call(call.path, "add", Arguments(pair), call.node, Form.OPERATOR)
         else:
             return Unknown()
     return total

@@ -1,0 +1,120 @@
+"""Blanking out what does not matter keeps every line in place and every finding."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+
+import libcst
+import pytest
+
+from stridelint.linter import relevance, screen, source
+from stridelint.linter.deep import run_deep
+from stridelint.linter.inference import analyse
+from stridelint.rules.registry import all_rules
+from stridelint.rules.screening import nodes_of
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+
+CODE = '''\
+import torch
+
+
+def helper(x):
+    """Makes rows of x.
+
+    At length.
+    """
+    return x.reshape(-1)
+
+
+def unrelated(x):
+    @torch.no_grad()
+    def inner():
+        return x + 1
+
+    return inner
+
+
+class Head:
+    def forward(self, x):
+        y = x.transpose(0, 1)
+        return y.view(-1)
+
+    def other(self):
+        total = 0
+        total += 1
+        return total
+
+
+def main():
+    return Head().forward(helper(torch.zeros(2, 3)))
+'''
+
+
+def planned(text: str) -> relevance.Plan:
+    tree = screen.parse(text)
+    rules = screen.Code(tree).rules(all_rules())
+    return relevance.plan(text, tree, nodes_of(tree), rules)
+
+
+def test_only_what_leads_to_a_rule_is_kept() -> None:
+    plan = planned(CODE)
+    assert plan.text.count("\n") == CODE.count("\n")
+    assert "def inner" not in plan.text
+    assert "return y.view(-1)" in plan.text
+    names = [node.name for node, _ in relevance.functions_of(ast.parse(CODE).body)]
+    assert {names[index] for index, thorough in plan.roots.items() if thorough} >= {"forward"}
+    assert "unrelated" not in {names[index] for index in plan.roots}
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_blanked_text_is_python_of_as_many_lines(ending: str) -> None:
+    text = CODE.replace("\n", ending)
+    functions = [node for node, _ in relevance.functions_of(ast.parse(text).body)]
+    blanked = relevance._blanked(text, functions)
+    ast.parse(blanked)
+    assert blanked.count(ending) == text.count(ending)
+    assert relevance.UNKNOWN_RESULT in blanked
+
+
+def torch_files() -> list[Path]:
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        return []
+    return sorted(Path(spec.origin).parent.rglob("*.py"))[::12]
+
+
+def test_any_file_can_be_blanked() -> None:
+    for path in [*torch_files(), *FIXTURES.rglob("*.py")]:
+        text = source.read(str(path)).text
+        try:
+            tree = screen.parse(text)
+        except screen.Unparsable:
+            continue
+        blanked = relevance._blanked(text, [node for node, _ in relevance.functions_of(tree.body)])
+        assert blanked.count("\n") == text.count("\n"), path
+        screen.parse(blanked)
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("bad/*.py")), ids=lambda path: path.stem)
+def test_the_whole_file_has_no_other_findings(path: Path, run: Callable[..., object]) -> None:
+    text = path.read_text(encoding="utf-8")
+    tree = screen.parse(text)
+    rules = screen.Code(tree).rules(all_rules())
+    plan = relevance.plan(text, tree, nodes_of(tree), rules)
+
+    def codes(findings: list[object]) -> set[tuple[str, str]]:
+        return {(finding.rule.code, finding.message) for finding in findings}  # type: ignore[attr-defined]
+
+    reduced = run_deep(
+        lambda: (
+            analyse(
+                libcst.parse_module(plan.text), rules, wanted=plan.roots, body=plan.body, telling=plan.telling
+            ).findings
+        )
+    )
+    whole = run_deep(lambda: analyse(libcst.parse_module(text), all_rules(), budget=3_000_000).findings)
+    assert codes(whole) <= codes(reduced)
