@@ -14,6 +14,7 @@ from stridelint.linter import relevance, screen, source
 from stridelint.linter.deep import run_deep
 from stridelint.linter.inference import analyse
 from stridelint.rules.registry import all_rules
+from stridelint.rules.rule import Finding
 from stridelint.rules.screening import nodes_of
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -106,8 +107,8 @@ def test_the_whole_file_has_no_other_findings(path: Path, run: Callable[..., obj
     rules = screen.Code(tree).rules(all_rules())
     plan = relevance.plan(text, tree, nodes_of(tree), rules)
 
-    def codes(findings: list[object]) -> set[tuple[str, str]]:
-        return {(finding.rule.code, finding.message) for finding in findings}  # type: ignore[attr-defined]
+    def codes(findings: list[Finding]) -> set[tuple[str, str]]:
+        return {(finding.rule.code, finding.message) for finding in findings}
 
     reduced = run_deep(
         lambda: (
