@@ -72,15 +72,10 @@ def _receiver(call: ast.Call) -> ast.expr:
 
 def discards(nodes: Nodes, methods: frozenset[str]) -> frozenset[str]:
     """Where a call of one of the methods stands as a statement, itself or behind a helper that only returns it."""
-    helpers = {function.name for function, _ in nodes.functions if _only_returns(function, methods)}
+    helpers = {function for function, value, _ in nodes.returned if isinstance(value, ast.Call) and name_of(value) in methods}
     return frozenset(
         unit for value, unit in nodes.statements if isinstance(value, ast.Call) and name_of(value) in methods | helpers
     )
-
-
-def _only_returns(function: ast.FunctionDef | ast.AsyncFunctionDef, methods: frozenset[str]) -> bool:
-    returned = [each.value for each in ast.walk(function) if isinstance(each, ast.Return)]
-    return any(isinstance(value, ast.Call) and name_of(value) in methods for value in returned)
 
 
 class ChannelsLast(Flow):
