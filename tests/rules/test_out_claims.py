@@ -27,7 +27,7 @@ torch = pytest.importorskip("torch")
 overrides = pytest.importorskip("torch.overrides")
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
-CODES = ("TLC301", "TLC302", "TLC303", "TLC304", "TLC305", "TLC307", "TLC308", "TLC401")
+CODES = ("TLC301", "TLC302", "TLC303", "TLC304", "TLC305", "TLC307", "TLC308", "TLC312", "TLC401")
 RULES = tuple(rule for rule in all_rules() if rule.code in CODES)
 BAD = [path for path in sorted((FIXTURES / "bad").glob("*.py")) if any(code in path.read_text() for code in CODES)]
 INVALID = [
@@ -59,6 +59,7 @@ class Call:
         self.same_numbers: bool | None = None
         self.keeps_gradient = True
         self.overwrote_neighbours = False
+        self.restrided = False
 
 
 class Compare(overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
@@ -81,11 +82,12 @@ class Compare(overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
             expected = function(*copies(args), **copies(rest))
         except Exception:
             expected = None
-        shape, base = tuple(first.shape), first._base
+        shape, strides, base = tuple(first.shape), tuple(first.stride()), first._base
         behind = None if base is None else (base.detach().clone(), outside(base, first))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             result = function(*args, **kwargs)
+        call.restrided = tuple(first.stride()) != strides
         call.warned = " ".join(str(each.message) for each in caught)
         call.shapes = (shape, tuple(first.shape))
         if expected is not None and getattr(function, "__name__", "") not in RANDOM:
@@ -199,6 +201,8 @@ def check_claim(watch: Watch, line: int, message: str) -> None:
         assert ("An output" in call.warned) is ("deprecated" in message), (message, call.warned)
         assert bool(call.warned) is ("without a warning" not in message), (message, call.warned)
         assert call.overwrote_neighbours is ("lies behind" in message), message
+    elif "writes next to it" in message:
+        assert call.restrided, message
     elif "loses the gradient" in message:
         assert not call.keeps_gradient, message
     else:
