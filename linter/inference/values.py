@@ -42,11 +42,15 @@ class Unknown(Value):
 
 
 class Constant(Value):
-    """A Python number, string, bytes, bool, None or Ellipsis."""
+    """A Python number, string, bytes, bool, None or Ellipsis.
 
-    def __init__(self, value: Any) -> None:
+    origin: the tensor or array whose size it is, and the axis.
+    """
+
+    def __init__(self, value: Any, origin: tuple[Value, int] | None = None) -> None:
         super().__init__()
         self.value = value
+        self.origin = origin
 
 
 class SizeValue(Value):
@@ -342,9 +346,9 @@ TRUE = Constant(True)
 FALSE = Constant(False)
 
 
-def number(value: Dim) -> Value:
+def number(value: Dim, origin: tuple[Value, int] | None = None) -> Value:
     """A size as a Python integer."""
-    return Constant(value) if isinstance(value, int) else SizeValue(value)
+    return Constant(value, origin) if isinstance(value, int) else SizeValue(value)
 
 
 def as_dim(value: Value | None) -> Dim | None:
@@ -370,9 +374,9 @@ def as_dims(value: Value | None) -> Dims | None:
     return None
 
 
-def shape_value(dims: Dims) -> Sequence:
-    """A torch.Size."""
-    return Sequence([number(dim) for dim in dims])
+def shape_value(dims: Dims, owner: Value | None = None) -> Sequence:
+    """A torch.Size; of whose shape, if it is one."""
+    return Sequence([number(dim, None if owner is None else (owner, axis)) for axis, dim in enumerate(dims)])
 
 
 def is_none(value: Value | None) -> bool:

@@ -40,6 +40,7 @@ CHECKS: dict[str, Callable[[Any, Any], bool]] = {
     "bad/lost_writes.py": different_values,
     "bad/raw_memory.py": different_values,
     "bad/guessed_layouts.py": wrong_answer,
+    "bad/reshaped_axes.py": different_values,
 }
 
 
@@ -51,7 +52,9 @@ def test_pairs_do_not_agree(name: str) -> None:
         assert CHECKS[name](got, wanted), index
 
 
-@pytest.mark.parametrize("name", ["clean/copies.py", "clean/raw_memory.py", "clean/told_layouts.py"])
+@pytest.mark.parametrize(
+    "name", ["clean/copies.py", "clean/raw_memory.py", "clean/told_layouts.py", "clean/reshaped_axes.py"]
+)
 def test_clean_programs_run(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -210,7 +210,7 @@ def array_attribute(owner: ArrayValue, name: str, node: cst.CSTNode | None) -> V
     """`array.name`; methods are bound."""
     facts = owner.facts
     if name == "shape" and facts.shape is not None:
-        return shape_value(facts.shape)
+        return shape_value(facts.shape, owner)
     if name == "T" and facts.shape is not None:
         moved = views.reversed_axes(Geometry(facts.shape, facts.strides, facts.storage_offset))
         if moved is not None:

@@ -35,7 +35,7 @@ def size(call: Call) -> Value:
     shape = call.path.facts(call.tensor).shape
     call.tensor.prove()
     if axis_value is None:
-        return ShapeOf(call.tensor) if shape is None else shape_value(shape)
+        return ShapeOf(call.tensor) if shape is None else shape_value(shape, call.tensor)
     return size_at(call.tensor, shape, as_int(axis_value))
 
 
@@ -45,7 +45,7 @@ def size_at(tensor: TensorValue, shape: tuple[sizes.SizeLike, ...] | None, axis:
         return SizeValue(sizes.Size.fresh("size"))
     if shape is None:
         return SizeValue(tensor.known_sizes.setdefault(axis, sizes.Size.fresh(f"size{axis}")))
-    return number(shape[axis]) if -len(shape) <= axis < len(shape) else Unknown("size")
+    return number(shape[axis], (tensor, axis)) if -len(shape) <= axis < len(shape) else Unknown("size")
 
 
 @method("dim", "ndimension")

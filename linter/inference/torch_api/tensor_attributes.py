@@ -30,7 +30,7 @@ def tensor_attribute(path: Path, tensor: TensorValue, name: str, node: cst.CSTNo
     """`tensor.name`; methods are bound."""
     facts = path.facts(tensor)
     if name == "shape":
-        return ShapeOf(tensor) if facts.shape is None else shape_value(facts.shape)
+        return ShapeOf(tensor) if facts.shape is None else shape_value(facts.shape, tensor)
     if name == "ndim":
         return rank_value(path, tensor)
     if name == "dtype":

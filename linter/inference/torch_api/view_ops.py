@@ -12,6 +12,7 @@ from stridelint.linter.inference.torch_api.constants import dtype_name
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.registry import Call, method
 from stridelint.linter.inference.values import (
+    Constant,
     Copied,
     Sequence,
     ShapeOf,
@@ -284,6 +285,8 @@ def view(call: Call) -> Value:
         result.facts = result.facts.but(dtype=dtype, kind=kind_of(dtype))
         _emit(call, result, dtype=dtype)
         return result
+    if len(call.args.positional) > 1:
+        tensor.prove()  # arrays have a method of this name, but it takes no sizes
     return _viewed(call, dim_arguments(call))
 
 
@@ -320,8 +323,29 @@ def _viewed(call: Call, shape: Dims | None) -> Value:
         if geometry is None and resolved is not None:
             result.facts = result.facts.but(shape=resolved)
     raw_memory.shaped(path, tensor, result.facts.shape)
-    _emit(call, result, shape=events_shape(shape))
+    _emit(call, result, shape=events_shape(shape), axes=axes_of(call))
     return result
+
+
+def axes_of(call: Call) -> tuple[int | None, ...]:
+    """For each size asked for, the axis of the tensor itself (or the array it was) from which the code took it."""
+    values = call.args.positional
+    if len(values) == 1 and isinstance(values[0], Sequence):
+        values = values[0].items or []
+    origins = [each.origin if isinstance(each, Constant) else None for each in values]
+    return tuple(None if each is None or not _is_same(call.tensor, each[0]) else each[1] for each in origins)
+
+
+def _is_same(tensor: TensorValue, owner: Value) -> bool:
+    """The very tensor, or one of other type with the same elements in the same places."""
+    while tensor is not owner:
+        base = tensor.base or (tensor.copied.source if tensor.copied is not None else None)
+        if base is None or base.facts.shape != tensor.facts.shape or len(base.story) + 1 < len(tensor.story):
+            return False
+        if base.facts.strides != tensor.facts.strides or tensor.facts.strides is None:
+            return False
+        tensor = base
+    return True
 
 
 def events_shape(shape: Dims | None) -> object:
@@ -353,7 +377,7 @@ def unflatten(call: Call) -> Value:
 @method("reshape")
 def reshape(call: Call) -> Value:
     """`x.reshape(shape)`: a view where the strides allow it, else a copy."""
-    return _reshaped(call, dim_arguments(call))
+    return _reshaped(call, dim_arguments(call), axes=axes_of(call))
 
 
 @method("reshape_as")

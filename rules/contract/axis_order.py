@@ -1,0 +1,88 @@
+"""Whether a reshape asks for a tensor's axes in another order, which only a permutation can give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stridelint.rules.contract import sizes
+from stridelint.rules.contract.answers import Answer, Confidence
+from stridelint.rules.contract.facts import Dims
+
+NOT = Answer.NO, Confidence.CERTAIN
+
+
+def changes_order(shape: Dims, requested: Dims, axes: Sequence[int | None] = ()) -> tuple[Answer, Confidence]:
+    """Whether `view(requested)` names sizes of `shape` in another order than that of its axes, and how sure that is.
+
+    A view only regroups: reading the requested sizes from left to right, those of the axes must come in the axes' order.
+    Sizes tell their axes by being the same symbol, or by `axes`, which says for each of `requested` of which axis of this
+    very tensor the code took it. What names no axis stands for all axes not named, where it is the only such size.
+
+    Args:
+        shape: of the tensor.
+        requested: as written, -1 included.
+    """
+    named = [_axes_of(dim, shape, axes[place] if place < len(axes) else None) for place, dim in enumerate(requested)]
+    taken = frozenset().union(*named) if named else frozenset()
+    rest = frozenset(axis for axis, dim in enumerate(shape) if axis not in taken and dim != 1)
+    open_places = [place for place, found in enumerate(named) if not found and requested[place] != 1]
+    if len(open_places) == 1 and rest and _may_be(requested[open_places[0]], shape, rest):
+        named[open_places[0]] = rest
+    elif open_places:
+        return Answer.UNKNOWN, Confidence.CERTAIN
+    groups = [found for found in named if found]
+    if not any(max(left) > min(right) for place, left in enumerate(groups) for right in groups[place + 1 :]):
+        return NOT
+    known = all(isinstance(dim, int) for dim in (*shape, *requested))
+    return Answer.YES, Confidence.CERTAIN if known else Confidence.LIKELY
+
+
+def _axes_of(dim: sizes.SizeLike, shape: Dims, origin: int | None) -> frozenset[int]:
+    """Axes whose sizes make up a requested size; those of size 1 do not matter."""
+    if origin is not None:
+        axis = origin % len(shape)
+        return frozenset() if shape[axis] == 1 else frozenset([axis])
+    found = set()
+    for atom in _factors(dim):
+        owners = [axis for axis, size in enumerate(shape) if atom in sizes.leaves(size)]
+        if (
+            len(owners) == 1
+            and isinstance(shape[owners[0]], sizes.Size)
+            and shape[owners[0]] == sizes.Size({(atom,): 1})
+        ):
+            found.add(owners[0])
+    return frozenset(found)
+
+
+def _factors(dim: sizes.SizeLike) -> frozenset[sizes.Atom]:
+    """The sizes that a product multiplies; of a quotient those above the line."""
+    if isinstance(dim, int) or len(dim.terms) != 1:
+        return frozenset()
+    found: frozenset[sizes.Atom] = frozenset()
+    for atom in dim.terms[0][0]:
+        found |= (
+            frozenset([atom]) if not atom.operator else _factors(atom.left) if atom.operator == "//" else frozenset()
+        )
+    return found
+
+
+def _adjacent(axes: frozenset[int], shape: Dims) -> bool:
+    """No other axis lies between them: else some are surely of size 1, or the sizes were regrouped in a way unseen here."""
+    return not any(axis not in axes and shape[axis] != 1 for axis in range(min(axes), max(axes)))
+
+
+def _may_be(dim: sizes.SizeLike, shape: Dims, rest: frozenset[int]) -> bool:
+    """A size that names no axis is that of the others together."""
+    return _adjacent(rest, shape) if dim == -1 else dim == sizes.product([shape[axis] for axis in sorted(rest)])
+
+
+def swaps_channels(shape: Dims, requested: Dims) -> bool:
+    """Numbers alone: an image's channels go from the last axis to the front or back, as in (2, 4, 6, 3) to (2, 3, 4, 6)."""
+    numbers = [dim for dim in (*shape, *requested) if isinstance(dim, int) and dim > 0]
+    if len(numbers) != len(shape) + len(requested) or len(shape) != len(requested) or len(shape) not in (3, 4):
+        return False
+    *batch, first, second, third = shape
+    moved = ((third, first, second), (second, third, first))
+    if list(requested[: len(batch)]) != batch or 1 in (first, second, third) or requested == shape:
+        return False
+    return requested[len(batch) :] in moved and 3 in (first, third)
