@@ -79,7 +79,7 @@ def _same(shape: Dims, left: Dims, right: Dims | None) -> bool:
 
 def _flat_batch(shape: Dims, strides: Dims, kind: str) -> str:
     """What goes wrong where the batch axes cannot be stepped through as one."""
-    axes = [axis for axis in range(len(shape) - 2)]
+    axes = range(len(shape) - 2)
     if len(axes) < 2 or any(not isinstance(dim, int) for dim in (*shape, *strides)):
         return ""
     last = axes[-1]

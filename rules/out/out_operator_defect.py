@@ -75,7 +75,8 @@ torch.tril(torch.rand(2, 3, 4, 4), out=lower)
                 (
                     7,
                     1,
-                    "tril() ignores the strides (48, 1, 12, 3) of 'lower' and writes into the wrong elements, without an error; pass a row-major out and copy it",
+                    "tril() ignores the strides (48, 1, 12, 3) of 'lower' and writes into the wrong elements, without an error; pass a "
+                    "row-major out and copy it",
                 ),
             ),
         ),
