@@ -374,6 +374,20 @@ def as_dims(value: Value | None) -> Dims | None:
     return None
 
 
+def as_sizes(value: Value | None) -> Dims | None:
+    """Several sizes where the code must mean integers: one that is not known is a symbol, the same each time."""
+    if not isinstance(value, Sequence) or value.items is None:
+        return None
+    return tuple(_size(item) for item in value.items)
+
+
+def _size(value: Value) -> Dim:
+    dim = as_dim(value)
+    if dim is None and isinstance(value, Unknown):
+        dim = as_dim(value.attributes.setdefault("int()", SizeValue(sizes.Size.fresh(value.why or "size"))))
+    return sizes.Size.fresh("size") if dim is None else dim
+
+
 def shape_value(dims: Dims, owner: Value | None = None) -> Sequence:
     """A torch.Size; of whose shape, if it is one."""
     return Sequence([number(dim, None if owner is None else (owner, axis)) for axis, dim in enumerate(dims)])

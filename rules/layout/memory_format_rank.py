@@ -47,6 +47,7 @@ class MemoryFormatRank(Rule):
             "contiguous",
             "clone",
             "is_contiguous",
+            *("empty", "zeros", "ones", "full", "rand", "randn"),
             "empty_like",
             "zeros_like",
             "ones_like",
@@ -87,6 +88,23 @@ if features.is_contiguous(memory_format=torch.channels_last):
         Invalid(
             """\
 import torch
+
+x = torch.empty(2, 3, 8, memory_format=torch.channels_last)
+y = torch.zeros_like(torch.rand(3, 4), memory_format=torch.channels_last)
+""",
+            (
+                (
+                    3,
+                    5,
+                    "channels_last needs a tensor of rank 4, 'torch.empty(2, 3, 8, memory_format=torch.channels_last)' asks "
+                    "for rank 3: this raises",
+                ),
+                (4, 5, "channels_last needs a tensor of rank 4, 'torch.rand(3, 4)' has rank 2: this raises"),
+            ),
+        ),
+        Invalid(
+            """\
+import torch
 from torch import nn
 
 net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.Conv3d(8, 8, 3))
@@ -105,6 +123,11 @@ net.to(memory_format=torch.channels_last)
             yield from self._module(event, wanted)
             return
         source = event.tensors[0] if event.tensors else None
+        size = event.arguments.get("size")
+        if source is None and isinstance(size, tuple) and len(size) != RANKS[wanted]:
+            message = f"{wanted} needs a tensor of rank {RANKS[wanted]}, '{event.text}' asks for rank {len(size)}: this raises"
+            yield found(self, event, message, claim=claims.raises(REQUIRED))
+            return
         if source is None or source.facts.rank in (None, RANKS[wanted]):
             return
         asks = event.op == "is_contiguous"

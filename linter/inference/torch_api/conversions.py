@@ -357,6 +357,19 @@ def like(call: Call) -> Value:
     value = call.args.keywords.get("memory_format")
     memory_format = "preserve_format" if value is None else value.name if isinstance(value, MemoryFormat) else None
     result = facts.but(strides=None) if memory_format is None else questions.like(facts, memory_format, dtype)
+    if memory_format not in (None, "preserve_format"):
+        receiver = operand(path, source, call.args.nodes.get(0))
+        sites = {"memory_format": call.args.nodes["memory_format"]} if "memory_format" in call.args.nodes else {}
+        name = call.name.removeprefix("torch.")
+        emit(
+            path,
+            name,
+            call.form,
+            call.node,
+            {"input": receiver, "memory_format": memory_format},
+            (receiver,),
+            sites=sites,
+        )
     kind = facts.kind if given is None or is_none(given) else kind_of(dtype) if dtype else None
     device = call.args.keywords.get("device")
     made = result.but(
@@ -372,7 +385,9 @@ def like(call: Call) -> Value:
     if call.name.endswith("full_like") and fill is not None:
         receiver = operand(path, source, call.args.nodes.get(0))
         filled = plain(path, fill, call.args.nodes.get(1, call.args.nodes.get("fill_value")))
-        emit(path, "full_like", call.form, call.node, {"input": receiver, "fill_value": filled}, (receiver,), None, made)
+        emit(
+            path, "full_like", call.form, call.node, {"input": receiver, "fill_value": filled}, (receiver,), None, made
+        )
     return path.tensor(made, call.node, "is made here, with the strides of its argument")
 
 

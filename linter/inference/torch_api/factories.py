@@ -51,6 +51,9 @@ def made(
         name = wanted.name if isinstance(wanted, MemoryFormat) else None
         facts = facts.but(strides=None) if name is None else questions.like(facts, name, None)
         step = f"is made here, {name}"
+        if name is not None:
+            made_in = {"size": shape, "memory_format": name}
+            emit(path, call.name.removeprefix("torch."), call.form, call.node, made_in, ())
     out = keywords.get("out")
     if out is not None and not is_none(out):
         return _into_out(call, facts, out)

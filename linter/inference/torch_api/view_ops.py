@@ -21,6 +21,7 @@ from stridelint.linter.inference.values import (
     Value,
     as_dim,
     as_dims,
+    as_sizes,
     as_int,
 )
 from stridelint.rules.contract import questions, sizes, views
@@ -100,13 +101,15 @@ def dim_arguments(call: Call, start: int = 0, *names: str) -> Dims | None:
         keyword = next(
             (call.args.keywords[name] for name in (*names, "size", "shape", "dims") if name in call.args.keywords), None
         )
-        return as_dims(keyword)
+        return as_sizes(keyword)
     if call.args.unknown_star:
         return None
     if len(values) == 1 and isinstance(values[0], (Sequence, ShapeOf)):
-        return as_dims(values[0])
-    dims = [as_dim(value) for value in values]
-    return None if None in dims else tuple(dim for dim in dims if dim is not None)
+        return as_sizes(values[0])
+    if len(values) == 1:
+        dim = as_dim(values[0])
+        return None if dim is None else (dim,)
+    return as_sizes(Sequence(values))
 
 
 def _rank_of_arguments(call: Call) -> int | None:
