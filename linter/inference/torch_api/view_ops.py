@@ -21,8 +21,8 @@ from stridelint.linter.inference.values import (
     Value,
     as_dim,
     as_dims,
-    as_sizes,
     as_int,
+    as_sizes,
 )
 from stridelint.rules.contract import questions, sizes, views
 from stridelint.rules.contract.answers import Answer
