@@ -16,7 +16,8 @@ from stridelint.runtime_probe.seen import Seen, described, numbers, refused, sam
 def order_decides(call: Call, claim: Claim) -> Seen:
     """Swapping two tensors changes the strides of the result."""
     tensors = call.made()
-    own = call.run(tensors, form=Form.FUNCTION if call.form is Form.METHOD else None)
+    form = Form.FUNCTION if call.form is Form.METHOD else None
+    own = call.run(tensors, form=form)
     if own.error is not None or not own.results:
         return refused(own) if own.error else Seen(None, "the call returns no tensor")
     import torch
@@ -24,16 +25,31 @@ def order_decides(call: Call, claim: Claim) -> Seen:
     names = [name for name, value in tensors.arguments.items() if isinstance(value, torch.Tensor)]
     strides = tuple(own.results[0].stride())
     for left, right in itertools.combinations(names, 2):
-        swapped = {**tensors.arguments, left: tensors.arguments[right], right: tensors.arguments[left]}
-        outcome = call.run(
-            Tensors(tensors.every, swapped, None), out=False, form=Form.FUNCTION if call.form is Form.METHOD else None
-        )
+        one, other = tensors.arguments[left], tensors.arguments[right]
+        how = "swapped"
+        outcome = call.run(_with(tensors, left, other, right, one), out=False, form=form)
+        if outcome.error is not None:
+            # A condition cannot change places with a value, but their layouts can.
+            how = "in each other's layout"
+            outcome = call.run(_with(tensors, left, _like(other, one), right, _like(one, other)), out=False, form=form)
         if outcome.error is None and outcome.results and tuple(outcome.results[0].stride()) != strides:
-            return Seen(
-                True,
-                f"the result has strides {strides}, and with '{left}' and '{right}' swapped {tuple(outcome.results[0].stride())}",
-            )
+            now = tuple(outcome.results[0].stride())
+            return Seen(True, f"the result has strides {strides}, and with '{left}' and '{right}' {how} {now}")
     return Seen(False, f"the result has strides {strides} in any order")
+
+
+def _with(tensors: Tensors, left: str, first: Any, right: str, second: Any) -> Tensors:
+    return Tensors(tensors.every, {**tensors.arguments, left: first, right: second}, None)
+
+
+def _like(layout: Any, tensor: Any) -> Any:
+    """A tensor of the dtype of one and the layout of the other."""
+    import torch
+
+    made = torch.zeros(1, dtype=tensor.dtype, device=tensor.device)
+    return torch.empty_strided(tuple(layout.shape), layout.stride(), dtype=tensor.dtype, device=tensor.device).copy_(
+        made
+    )
 
 
 def returns_input(call: Call, claim: Claim) -> Seen:

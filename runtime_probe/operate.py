@@ -92,6 +92,9 @@ def run(op: str, form: Form, arguments: Mapping[str, Any], out: Any = None) -> A
     """Make the call; `arguments` and `out` hold real tensors in place of operands. Raises NoCall."""
     given = {name: _constant(name, value) for name, value in arguments.items() if name not in _IMPLIED.get(op, ())}
     given = {name: value for name, value in given.items() if not (name == "memory_format" and value is None)}
+    known = _known(op)
+    if known:
+        given = {name: value for name, value in given.items() if name in known}
     extra = {} if out is None else {"out": out}
     if op == "Module.to":
         return _module(given.get("parameters", ()), given["memory_format"])
@@ -105,6 +108,16 @@ def run(op: str, form: Form, arguments: Mapping[str, Any], out: Any = None) -> A
     if op.startswith("new_") or form in (Form.METHOD, Form.INPLACE) or function is None:
         return _method(op, form, given, extra)
     return function(*_positional(op, given), **given, **extra)
+
+
+def _known(op: str) -> frozenset[str]:
+    """The parameters of an operator: an event may tell more than the call, for the rules to read."""
+    entry = operators.lookup(op)
+    if entry is None and op not in _PARAMETERS:
+        return frozenset()
+    signatures = () if entry is None else entry.variants
+    named = {parameter.name for variant in signatures for parameter in variant.signature}
+    return frozenset({"input", "memory_format", "dtype", "device", *named, *_PARAMETERS.get(op, ())})
 
 
 def _constant(name: str, value: Any) -> Any:
