@@ -102,6 +102,7 @@ class TensorEvent:
     discarded_at: the statement that throws the result away: the call itself, or that of a helper which only returns it;
         also an assignment that changes a tensor in place.
     site: the whole call; `argument_sites` gives those of single arguments.
+    then: the method that is called at once on the result of a conversion ("view" in `x.contiguous().view(-1)`).
     confidence: of the path the event lies on; a rule's finding is never surer than this.
     """
 
@@ -117,6 +118,7 @@ class TensorEvent:
     argument_sites: Mapping[str, Site] = field(default_factory=dict)
     confidence: Confidence = Confidence.CERTAIN
     text: str = ""
+    then: str = ""
 
     @property
     def discarded(self) -> bool:

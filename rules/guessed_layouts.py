@@ -35,7 +35,7 @@ def guesses(module: cst.Module) -> Iterator[Guess]:
     """All guesses of a module, in no particular order."""
     helpers = {
         node.name.value: kind
-        for node in _below(module)
+        for node in below(module)
         if isinstance(node, cst.FunctionDef)
         for kind in [_only_asks(node)]
         if kind
@@ -43,10 +43,11 @@ def guesses(module: cst.Module) -> Iterator[Guess]:
     yield from _Finder(module, helpers).block(module, ())
 
 
-def _below(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+def below(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """A node and all below it, in the order of the code."""
     yield node
     for child in _children(node):
-        yield from _below(child)
+        yield from below(child)
 
 
 @functools.cache
@@ -186,7 +187,7 @@ class _Finder:
             return
         asked = [
             (each, kind)
-            for each in _below(test)
+            for each in below(test)
             for kind in [_question(each, self.known)]
             if kind not in ("", "strides")
         ]
@@ -246,7 +247,7 @@ class _Finder:
         return any(
             (isinstance(each, cst.Attribute) and each.attr.value == "stride")
             or (isinstance(each, cst.Name) and self.known.get(each.value) == "strides")
-            for each in _below(node)
+            for each in below(node)
         )
 
     def flagged(self, node: cst.Assign | cst.Return) -> Iterator[Guess]:
@@ -306,8 +307,8 @@ def _is_about_strides(left: cst.CSTNode, right: cst.CSTNode) -> bool:
 
 def _asks_for_sizes(test: cst.CSTNode, but: cst.CSTNode | None = None) -> bool:
     """Sizes are looked at, too (`but` for one comparison): the ambiguous shapes are taken care of."""
-    own = set(_below(but)) if but is not None else set()
-    return any(isinstance(each, cst.Name) and each.value in _SIZES and each not in own for each in _below(test))
+    own = set(below(but)) if but is not None else set()
+    return any(isinstance(each, cst.Name) and each.value in _SIZES and each not in own for each in below(test))
 
 
 def _is_test(around: tuple[cst.CSTNode, ...]) -> bool:
@@ -340,4 +341,4 @@ def _means_format(around: tuple[cst.CSTNode, ...]) -> bool:
 
 
 def _speaks(node: cst.CSTNode) -> bool:
-    return any(isinstance(each, cst.Name) and _FORMAT_WORD.search(each.value) for each in _below(node))
+    return any(isinstance(each, cst.Name) and _FORMAT_WORD.search(each.value) for each in below(node))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import TensorFacts
-from stridelint.rules.events import Operand
+from stridelint.rules.events import Operand, Site
 from stridelint.rules.findings import found, quoted
 from stridelint.rules.out.clauses import OutCall, OutRule
 from stridelint.rules.rule import Finding, Invalid, Severity
@@ -126,7 +127,13 @@ halve(torch.rand(2, 3, 4, 5))
                     f"{quoted(source, 'an input')} is {memory_format}; make the out with empty_like, or with "
                     f"memory_format=torch.{memory_format}"
                 )
-                yield found(self, call.event, message, confidence=min(wanted, given), about=(source, out))
+                claim = Claim(Kind.KEEPS_OUT_STRIDES)
+                yield found(self, call.event, message, confidence=min(wanted, given), about=(source, out), claim=claim, explained=_makers(out))
+
+
+def _makers(out: Operand) -> tuple[Site, ...]:
+    """Where the out was made: that it is row-major is told here."""
+    return tuple(note.site for note in out.story)
 
 
 def _converted(call: OutCall, memory_format: str) -> Operand | None:

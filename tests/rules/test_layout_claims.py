@@ -36,11 +36,18 @@ def wrong_answer(said: Any, so: Any) -> bool:
     return bool(said != so)
 
 
+def dropped(out: Any, kept: Any) -> bool:
+    """Row-major only, where channels_last only went in."""
+    formats = [(each.is_contiguous(), each.is_contiguous(memory_format=torch.channels_last)) for each in (out, kept)]
+    return formats == [(True, False), (False, True)]
+
+
 CHECKS: dict[str, Callable[[Any, Any], bool]] = {
     "bad/lost_writes.py": different_values,
     "bad/raw_memory.py": different_values,
     "bad/guessed_layouts.py": wrong_answer,
     "bad/reshaped_axes.py": different_values,
+    "bad/dropped_layouts.py": dropped,
 }
 
 
@@ -53,7 +60,14 @@ def test_pairs_do_not_agree(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["clean/copies.py", "clean/raw_memory.py", "clean/told_layouts.py", "clean/reshaped_axes.py"]
+    "name",
+    [
+        "clean/copies.py",
+        "clean/raw_memory.py",
+        "clean/told_layouts.py",
+        "clean/reshaped_axes.py",
+        "clean/kept_layouts.py",
+    ],
 )
 def test_clean_programs_run(name: str) -> None:
     with warnings.catch_warnings():

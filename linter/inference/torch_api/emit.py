@@ -8,6 +8,7 @@ import libcst as cst
 
 from stridelint.linter.inference import copies, outs
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.syntax import walk
 from stridelint.linter.inference.values import (
     Constant,
     Device,
@@ -107,6 +108,7 @@ def emit(
 
     def make() -> TensorEvent:
         argument_sites = {name: Site(each) for name, each in (sites or {}).items()}
+        followers = path.program.once(path.program.module, _followers, path.program.module) if op == "contiguous" else {}
         return TensorEvent(
             op,
             form,
@@ -120,6 +122,7 @@ def emit(
             argument_sites,
             confidence,
             path.program.once(node, source_text, node),
+            followers.get(node, ""),
         )
 
     if waits_for is not None and not waits_for.proven:
@@ -128,3 +131,8 @@ def emit(
             waits_for.pending.append(lambda: path.emit(make, op))
         return
     path.emit(make, op)
+
+
+def _followers(module: cst.Module) -> dict[cst.CSTNode, str]:
+    """Calls on whose result an attribute is looked up at once, and its name."""
+    return {each.value: each.attr.value for each in walk(module) if isinstance(each, cst.Attribute) and isinstance(each.value, cst.Call)}

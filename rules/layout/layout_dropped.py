@@ -1,0 +1,212 @@
+"""TLC107: channels_last goes in, row-major comes out, and nothing asked for it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stridelint.rules.claims import Claim, Kind
+from stridelint.rules.contract import questions
+from stridelint.rules.contract.answers import Answer, Confidence
+from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.events import Form, Operand, Site, TensorEvent
+from stridelint.rules.findings import found, quoted
+from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+from stridelint.rules.screening import name_of
+
+if TYPE_CHECKING:
+    import libcst
+
+    from stridelint.rules.screening import Nodes
+
+# Measured: row-major results whatever goes in. What reduces or normalizes over classes is left out: it ends a network.
+DROPPERS = frozenset(
+    """masked_fill cumsum cumprod index_select gather take_along_dim repeat repeat_interleave tile tril triu scatter scatter_add
+    index_add instance_norm nn.functional.instance_norm nn.functional.grid_sample bernoulli""".split()
+)
+FACTORIES = frozenset({"new_zeros", "new_ones", "new_empty", "new_full"})
+STORES = frozenset({"setitem", "copy_"})
+FORMATS = {4: "channels_last", 5: "channels_last_3d"}
+_WORDS = DROPPERS | FACTORIES | {"cat", "concat", "contiguous", "register_fake", "InstanceNorm2d", "copy_"}
+
+
+class LayoutDropped(Rule):
+    """
+    What it does:
+        Finds places where a tensor that was made channels_last comes out row-major: operators that drop the layout
+        (`masked_fill`, `index_select`, `repeat`, `cumsum`, `instance_norm`, `grid_sample` ...), `x.new_zeros(shape)`, `.contiguous()`
+        right after the axes were permuted back, `cat` with one row-major part, buffers made from the shape only, and
+        custom operators whose fake kernel promises other strides than the real one.
+
+    Why is this bad?
+        From there on every convolution converts its input again, or the rest of the network runs in the slower layout.
+        Nothing fails; only the time goes up. A fake kernel with other strides makes compiled code read memory wrongly.
+
+    Example:
+        x = x.to(memory_format=torch.channels_last)
+        x = x.masked_fill(mask, 0.0)        # row-major
+
+    Use instead:
+        x = torch.where(mask, 0.0, x)       # channels_last
+
+    Confirmed by:
+        Running the operator on a channels_last tensor and reading the strides of the result.
+    """
+
+    code = "TLC107"
+    name = "layout-dropped"
+    severity = Severity.WARNING
+    words = ("channels_last", "register_fake")
+    ops = DROPPERS | FACTORIES | STORES | {"contiguous", "cat", "concat"}
+
+    VALID = (
+        """\
+import torch
+
+x = torch.rand(2, 4, 5, 6).to(memory_format=torch.channels_last)
+both = torch.cat([x, x * 2], dim=1)
+canvas = torch.zeros_like(x)
+reference = x.contiguous()
+flat = x.permute(0, 2, 3, 1).contiguous().view(-1, 4)
+gray = x.mean(1, keepdim=True).masked_fill(x[:, :1] > 0.5, 0.0)
+""",
+    )
+    INVALID = (
+        Invalid(
+            """\
+import torch
+
+x = torch.rand(2, 4, 5, 6).to(memory_format=torch.channels_last)
+a = x.masked_fill(torch.rand(5, 6) > 0.5, 0.0)
+b = x.new_zeros(2, 4, 10, 12)
+c = torch.cat([x, torch.rand(2, 1, 5, 6)], dim=1)
+d = x.relu().transpose(1, 2).transpose(1, 2).contiguous()
+""",
+            (
+                (4, 5, "'x.masked_fill(torch.rand(5, 6) > 0.5, 0.0)' is row-major although 'x' is channels_last"),
+                (5, 5, "'x.new_zeros(2, 4, 10, 12)' is row-major although 'x' is channels_last"),
+                (6, 5, "'torch.cat([x, torch.rand(2, 1, 5, 6)], dim=1)' is row-major although 'x' is channels_last"),
+                (
+                    7,
+                    5,
+                    "'x.relu().transpose(1, 2).transpose(1, 2).contiguous()' is row-major although "
+                    "'x.relu().transpose(1, 2).transpose(1, 2)' is channels_last",
+                ),
+            ),
+        ),
+        Invalid(
+            """\
+import torch
+
+@torch.library.custom_op("lib::halve", mutates_args=())
+def halve(x: torch.Tensor) -> torch.Tensor:
+    return x.abs() / 2
+
+@halve.register_fake
+def _(x):
+    return x.new_empty(x.shape)
+""",
+            (
+                (
+                    9,
+                    12,
+                    "the fake kernel's 'x.new_empty(x.shape)' is row-major, but 'halve' returns the strides of 'x'; use torch.empty_like(x)",
+                ),
+            ),
+        ),
+    )
+
+    @classmethod
+    def places(cls, nodes: Nodes) -> frozenset[str] | None:
+        """Something is channels_last, and an operator may drop it; or there is a fake kernel."""
+        found = {
+            unit
+            for function, unit in nodes.functions
+            if {"register_fake", "custom_op"} & nodes.names_below(ast.List(function.decorator_list))
+        }
+        if "memory_format" in nodes.names:
+            found |= {unit for call, unit in nodes.calls if name_of(call.func) in _WORDS}
+            found |= {
+                unit
+                for node, unit in nodes.bindings
+                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript)
+            }
+        return frozenset(found)
+
+    def check(self, event: TensorEvent) -> Iterator[Finding]:
+        """A tensor was made channels_last, and the result has another layout."""
+        if event.op in STORES:
+            yield from self._stored(event)
+            return
+        if event.form is Form.INPLACE or event.out is not None or not event.tensors:
+            return
+        if event.op == "contiguous" and not (
+            _is_permuted_back(event) and event.then in ("", "to", "relu", "add", "mul")
+        ):
+            return
+        parts = event.tensors if event.op in ("cat", "concat") else event.tensors[:1]
+        kept = next((each for each in parts if _was_made(each)), None)
+        if kept is None or event.result.rank != kept.facts.rank or event.result.shape is None:
+            return
+        answer, confidence = _is_row_major(event.result)
+        if answer is not Answer.YES:
+            return
+        message = f"'{event.text}' is row-major although {quoted(kept)} is {FORMATS[kept.facts.rank or 4]}"
+        yield found(
+            self,
+            event,
+            message,
+            confidence=confidence,
+            about=(kept,),
+            claim=Claim(Kind.DROPS_LAYOUT) if len(parts) == 1 else None,
+        )
+
+    def _stored(self, event: TensorEvent) -> Iterator[Finding]:
+        """A buffer that was made from the shape only gets a channels_last tensor."""
+        value = event.arguments.get("value" if event.op == "setitem" else "src")
+        target = event.tensors[0]
+        if not isinstance(value, Operand) or not _was_made(value) or target.facts.rank != value.facts.rank:
+            return
+        made = target.story[-1] if len(target.story) == 1 and target.story[0].message == "is made here" else None
+        answer, confidence = _is_row_major(target.facts)
+        if made is not None and answer is Answer.YES and target.facts.requires_grad is False:
+            message = f"{quoted(target)} is row-major although {quoted(value)}, which is stored into it, is {FORMATS[value.facts.rank or 4]}"
+            yield found(
+                self, event, message, confidence=min(confidence, Confidence.LIKELY), site=made.site, about=(value,)
+            )
+
+    def check_module(self, module: libcst.Module) -> Iterator[Finding]:
+        """Fake kernels that promise other strides than the real one returns."""
+        from stridelint.rules.fake_kernels import mismatches
+
+        for node, message in mismatches(module):
+            yield Finding(type(self), Site(node), message)
+
+
+def _was_made(operand: Operand) -> bool:
+    """Surely channels_last and not row-major, and somebody asked for it."""
+    facts = operand.facts
+    if facts.rank not in FORMATS or not any(f"becomes {FORMATS[facts.rank]}" in note.message for note in operand.story):
+        return False
+    wanted, plain = (
+        questions.is_contiguous(facts, FORMATS[facts.rank]),
+        questions.is_contiguous(facts, "contiguous_format"),
+    )
+    return wanted.answer is Answer.YES and plain.answer is Answer.NO
+
+
+def _is_row_major(facts: TensorFacts) -> tuple[Answer, Confidence]:
+    plain, other = (
+        questions.is_contiguous(facts, "contiguous_format"),
+        questions.is_contiguous(facts, FORMATS[facts.rank or 4]),
+    )
+    return plain.answer & ~other.answer, min(plain.confidence, other.confidence)
+
+
+def _is_permuted_back(event: TensorEvent) -> bool:
+    """`.permute(0, 3, 1, 2).contiguous()`: the copy is made out of habit, the tensor is dense."""
+    source, asked = event.tensors[0], event.arguments.get("memory_format")
+    return asked == "contiguous_format" and any(
+        word in source.text.rpartition(".")[2] for word in ("permute(", "transpose(", "movedim(")
+    )
