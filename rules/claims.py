@@ -41,8 +41,11 @@ class Kind(enum.Enum):
     ANSWERS_TRUE = "answers True"
     MEMORY_ORDER = "memory is in another order"  # read one by one, the numbers come in another order than row-major
     STORES_OTHER = "stores other numbers"  # than it was given: `value`, `other`, `source` or `fill_value`
+    MOVES_NUMBERS = "moves numbers"  # `resize_` to the result's shape leaves other numbers at the indices of before
     SAME_FOR_BOTH_FORMATS = "the same for both formats"  # a row-major and a channels-last tensor give one answer
-    DIFFERS_FOR_ONE_LAYOUT = "differs for one layout"  # strides of size-1 axes change the answer, but no place in memory
+    DIFFERS_FOR_ONE_LAYOUT = (
+        "differs for one layout"  # strides of size-1 axes change the answer, but no place in memory
+    )
     IGNORES_BATCH_STRIDE = "ignores stride(0)"  # another stride(0), or first step of as_strided, gives one answer
 
 

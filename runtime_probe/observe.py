@@ -33,6 +33,7 @@ _OBSERVERS: dict[Kind, Callable[[Call, Claim], Seen]] = {
     Kind.ANSWERS_TRUE: observe_layout.answers,
     Kind.MEMORY_ORDER: observe_layout.memory_order,
     Kind.STORES_OTHER: observe_calls.stores_other,
+    Kind.MOVES_NUMBERS: observe_layout.moves_numbers,
     Kind.SAME_FOR_BOTH_FORMATS: observe_layout.same_for_both,
     Kind.DIFFERS_FOR_ONE_LAYOUT: observe_layout.differs_for_one_layout,
     Kind.ACCEPTS: observe_calls.accepts,

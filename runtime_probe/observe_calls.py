@@ -87,7 +87,7 @@ def wrong_values(call: Call, claim: Claim) -> Seen:
         plain = call.run(call.separate(tensors), out=False, form=Form.METHOD if call.form is Form.INPLACE else None)
         if plain.error is not None:
             return Seen(None, f"torch refuses the call on separate tensors: {plain.text()}")
-        before = [(out, memory_of(out).clone()) for out in tensors.outs]
+        before = [_outside(out) for out in tensors.outs]
         outcome = call.run(tensors)
         if outcome.error is not None:
             return Seen(either, f"raises {outcome.text()}")
@@ -95,22 +95,27 @@ def wrong_values(call: Call, claim: Claim) -> Seen:
         for mine, right in zip(got, plain.results, strict=False):
             if not same_numbers(mine, right):
                 return Seen(True, f"computes {numbers(mine)} where the call on separate tensors gives {numbers(right)}")
-        for out, memory in before:
-            if _writes_outside(out, memory):
+        for out, old in zip(tensors.outs, before, strict=True):
+            if _changed(out, *old):
                 return Seen(True, "writes memory outside the out tensor")
         what = f"computes the numbers of the call on separate tensors{described(outcome)}"
     return Seen(False, what)
 
 
-def _writes_outside(out: Any, before: Any) -> bool:
+def _outside(out: Any) -> tuple[Any, Any]:
+    """The memory around a tensor: which of it does not belong to it, and what it holds."""
     import torch
 
+    memory = memory_of(out).clone()
+    mask = torch.ones(memory.shape, dtype=torch.bool, device=out.device)
+    mask.as_strided(out.shape, out.stride(), out.storage_offset()).fill_(False)
+    return mask, memory
+
+
+def _changed(out: Any, mask: Any, before: Any) -> bool:
+    """Something was written around a tensor, in memory that was not made anew."""
     after = memory_of(out)
-    if after.shape != before.shape:
-        return False
-    inside = torch.zeros(after.shape, dtype=torch.bool, device=out.device)
-    inside.as_strided(out.shape, out.stride(), out.storage_offset()).fill_(True)
-    return not torch.equal(after[~inside], before[~inside])
+    return after.shape == before.shape and not same_numbers(after[mask], before[mask])
 
 
 def stores_other(call: Call, claim: Claim) -> Seen:

@@ -101,6 +101,19 @@ def memory_order(call: Call, claim: Claim) -> Seen:
     return Seen(other, f"memory holds {numbers(raw)}, row-major order is {numbers(tensor.detach().flatten())}")
 
 
+def moves_numbers(call: Call, claim: Claim) -> Seen:
+    """`resize_` leaves other numbers at indices that there are before and after."""
+    tensor, shape = call.made().every[0], call.document["result"].get("shape")
+    if shape is None or len(shape) != tensor.dim():
+        return Seen(True if shape is not None else None, f"from {tuple(tensor.shape)} to {shape} no index stays")
+    part = tuple(slice(min(old, new)) for old, new in zip(tensor.shape, shape, strict=True))
+    before = tensor[part].clone()
+    after = tensor.resize_(shape)[part]
+    return Seen(
+        not same_numbers(before, after), f"numbers {numbers(before)} become {numbers(after)} at the same indices"
+    )
+
+
 def drops_layout(call: Call, claim: Claim) -> Seen:
     """An operand is channels_last, and the result is not."""
     import torch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stridelint.rules.claims import Claim, Kind, raises
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import Dims, TensorFacts
@@ -132,11 +133,14 @@ weight.resize_(4, 4)
             return
         name, text = quoted(target), f"'{event.text}'"
         if event.op != "resized":
-            if target.facts.requires_grad and event.result.shape is not None and target.facts.shape != event.result.shape:
-                message = (
-                    f"{text} raises because {name} requires grad (cannot resize variables that require grad); make a new parameter"
-                )
-                yield found(self, event, message, about=(target,), severity=Severity.ERROR)
+            if (
+                target.facts.requires_grad
+                and event.result.shape is not None
+                and target.facts.shape != event.result.shape
+            ):
+                message = f"{text} raises because {name} requires grad (cannot resize variables that require grad); make a new parameter"
+                claim = raises("cannot resize variables that require grad")
+                yield found(self, event, message, about=(target,), severity=Severity.ERROR, claim=claim)
             return
         if target.facts.requires_grad or event.result.shape is None:
             return
@@ -145,7 +149,8 @@ weight.resize_(4, 4)
             return
         becomes, confidence = how
         message = f"{text} moves the data of {name} to other indices: its {becomes} and its memory stays as it is; copy it into a new tensor"
-        yield found(self, event, message, confidence=confidence, about=(target,))
+        claim = Claim(Kind.MOVES_NUMBERS)
+        yield found(self, event, message, confidence=confidence, about=(target,), claim=claim)
 
 
 def _moved(before: TensorFacts, new: Dims) -> tuple[str, Confidence] | None:

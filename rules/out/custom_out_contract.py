@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.dtypes import kind_of
@@ -171,7 +172,11 @@ double(torch.rand(2, 2), out=torch.zeros(5))
                     "'out.resize_(result.shape)' resizes 'out' from (5,) to (2, 2), which torch's out= does for empty tensors only; "
                     "compare the shapes first",
                 ),
-                (21, 5, "'double' returns another tensor when it is given 'out', where torch returns out itself; return out"),
+                (
+                    21,
+                    5,
+                    "'double' returns another tensor when it is given 'out', where torch returns out itself; return out",
+                ),
             ),
         ),
         Invalid(
@@ -220,7 +225,8 @@ whiten(torch.rand(5, 2), out=table)
             message = _written(event, target, target.out_parameter, value)
         if message is not None:
             about = (target, value) if isinstance(value, Operand) else (target,)
-            yield found(self, event, f"'{event.text}' {message}", about=about)
+            claim = Claim(Kind.STORES_OTHER) if message.startswith("casts") else Claim(Kind.ACCEPTS)
+            yield found(self, event, f"'{event.text}' {message}", about=about, claim=claim)
 
     def _returned(self, event: TensorEvent) -> Iterator[Finding]:
         from stridelint.rules.custom_out import usage
@@ -262,16 +268,18 @@ def _written(event: TensorEvent, target: Operand, parameter: OutParameter, value
     from stridelint.rules.custom_out import is_last_write
 
     kind = target.facts.kind or kind_of(target.facts.dtype)
-    if kind is not None and not value.whole and tensor_lost(value.facts, kind, indexed=event.arguments.get("indexed") is True):
+    if (
+        kind is not None
+        and not value.whole
+        and tensor_lost(value.facts, kind, indexed=event.arguments.get("indexed") is True)
+    ):
         before, after = value.facts.dtype or f"a {value.facts.kind} dtype", target.facts.dtype or kind
         return (
             f"casts the result from {before} to {after} without an error, where torch's out= raises; check "
             "torch.can_cast(result.dtype, out.dtype) first"
         )
     if parameter.facts.requires_grad and event.grad_mode is Answer.YES and ".data" in target.text:
-        return (
-            "hides the write from autograd although 'out' requires grad, where torch's out= raises; check out.requires_grad first"
-        )
+        return "hides the write from autograd although 'out' requires grad, where torch's out= raises; check out.requires_grad first"
     if target.facts.shape != parameter.facts.shape or event.arguments.get("indexed") is True:
         return None  # Only a part of out is written.
     before_shape, after_shape = value.facts.shape, target.facts.shape

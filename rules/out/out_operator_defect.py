@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.out_strides import strides_clause
 from stridelint.rules.findings import found, quoted, tuple_text
@@ -115,4 +116,5 @@ product(torch.rand(3), torch.rand(3, 4), torch.zeros(4, 2))
                 "restrided": f"gives {name} other strides than its {strides} and writes next to it",
             }[verdict.effect]
             message = f"{call.name} {does}, without an error; pass a row-major out and copy it"
-            yield found(self, call.event, message, confidence=verdict.confidence, about=(out,))
+            claim = Claim(Kind.WRONG_VALUES)
+            yield found(self, call.event, message, confidence=verdict.confidence, about=(out,), claim=claim)
