@@ -232,6 +232,19 @@ def test_numbers_that_resize_moves(shape: tuple[int, ...], expected: str) -> Non
     assert replay(json.loads(json.dumps(document)), "cpu").verdict == expected
 
 
+def test_tensors_of_real_sizes() -> None:
+    code = """\
+import torch
+x = torch.rand({}, 3, 224, 224).to(memory_format=torch.channels_last)
+y = x.view({}, -1)
+"""
+    (finding,) = findings(code.format(32, 32), "TLC104")
+    assert verdict(finding).verdict == "confirmed"
+    (finding,) = findings(code.format(4096, 4096), "TLC104")
+    seen = verdict(finding)
+    assert (seen.verdict, seen.reason) == ("inconclusive", "a tensor of 616562688 elements is more than a probe builds")
+
+
 def test_a_condition_decides_the_layout() -> None:
     code = """\
 import torch
