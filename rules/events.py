@@ -57,6 +57,7 @@ class Operand:
     story: where it was made and where its layout, dtype or grad was decided, oldest first.
     fresh: nothing else refers to this tensor (a temporary).
     whole: its numbers are whole, whatever its dtype.
+    written_by: the call whose out= wrote its numbers; the message is the operator's name.
     out_parameter: set where it is (a part of) what was passed as `out` to the user's function it is used in.
     unread: the copy it is (a part of), where the code does nothing with that copy but write to it.
     """
@@ -69,6 +70,7 @@ class Operand:
     unread: Copy | None = None
     whole: bool = False
     out_parameter: OutParameter | None = None
+    written_by: Note | None = None
 
 
 class Form(enum.Enum):

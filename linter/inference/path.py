@@ -127,6 +127,7 @@ class Path:
     def overwrites(self, tensor: TensorValue) -> None:
         """All numbers of a tensor are replaced."""
         self.resized.pop(tensor.identity, None)
+        tensor.written_by = None
 
     def step(self, cost: int = 1) -> None:
         """Count work against the file's budget."""

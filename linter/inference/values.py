@@ -132,6 +132,7 @@ class TensorValue(Value):
     raw: told where its numbers stand in the order in which they lie in the memory of others.
     known_sizes: sizes by axis (may be negative) asked for before the rank was known.
     whole: its numbers are whole, whatever its dtype.
+    written_by: the operator whose out= it was, and the call, unless something else was written since.
     """
 
     def __init__(self, facts: TensorFacts = TensorFacts(), story: tuple[Step, ...] = (), proven: bool = True) -> None:
@@ -149,6 +150,7 @@ class TensorValue(Value):
         self.name: str | None = None
         self.source: str = ""
         self.whole = False
+        self.written_by: Step | None = None
         self.pending: list[Callable[[], None]] = []
 
     def prove(self) -> None:

@@ -27,7 +27,7 @@ torch = pytest.importorskip("torch")
 overrides = pytest.importorskip("torch.overrides")
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
-CODES = ("TLC301", "TLC302", "TLC303", "TLC304", "TLC305", "TLC306", "TLC307", "TLC308", "TLC312", "TLC401")
+CODES = ("TLC301", "TLC302", "TLC303", "TLC304", "TLC305", "TLC306", "TLC307", "TLC308", "TLC311", "TLC312", "TLC401")
 RULES = tuple(rule for rule in all_rules() if rule.code in CODES)
 BAD = [path for path in sorted((FIXTURES / "bad").glob("*.py")) if any(code in path.read_text() for code in CODES)]
 INVALID = [
@@ -60,6 +60,7 @@ class Call:
         self.keeps_gradient = True
         self.overwrote_neighbours = False
         self.restrided = False
+        self.dtypes: tuple[object, object] = (None, None)
         self.strides: tuple[object, object] = (None, None)
 
 
@@ -89,6 +90,7 @@ class Compare(overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
             warnings.simplefilter("always")
             result = function(*args, **kwargs)
         if isinstance(expected, torch.Tensor):
+            call.dtypes = (expected.dtype, first.dtype)
             call.strides = (tuple(expected.stride()), tuple(first.stride()))
         call.restrided = tuple(first.stride()) != strides
         call.warned = " ".join(str(each.message) for each in caught)
@@ -204,6 +206,8 @@ def check_claim(watch: Watch, line: int, message: str) -> None:
         assert ("An output" in call.warned) is ("deprecated" in message), (message, call.warned)
         assert bool(call.warned) is ("without a warning" not in message), (message, call.warned)
         assert call.overwrote_neighbours is ("lies behind" in message), message
+    elif "does not fit" in message or "wraps around" in message:
+        assert call.dtypes[0] != call.dtypes[1] or "converts" not in message, message
     elif "row-major result" in message:
         assert call.strides[0] != call.strides[1], message
     elif "writes next to it" in message:

@@ -109,9 +109,10 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
     whole = is_whole(operator.name, args)
     if form is Form.INPLACE and receiver is not None:
         _holds_whole(receiver, whole)
+        receiver.written_by = None
         return _changed(path, receiver, bound)
     if out is not None and not is_none(out):
-        return _written(path, out, results)
+        return _written(path, out, results, (operator.name, node))
     values = _values(path, operator, variant, results, node, _inherited(args))
     if isinstance(values, TensorValue):
         values.whole = whole
@@ -299,12 +300,13 @@ def _changed(path: Path, receiver: TensorValue, bound: Dict[str, object]) -> Val
     return receiver
 
 
-def _written(path: Path, out: Value, results: list[TensorFacts]) -> Value:
+def _written(path: Path, out: Value, results: list[TensorFacts], by: Step) -> Value:
     """`out` after the call: resized where the result's shape is another."""
     targets = [out] if isinstance(out, TensorValue) else (out.items or []) if isinstance(out, Sequence) else []
     for target, result in zip(targets, results):
         if not isinstance(target, TensorValue):
             continue
+        target.written_by = by
         facts = path.facts(target)
         if result.shape is None:
             if facts.shape is not None and 0 in facts.shape:

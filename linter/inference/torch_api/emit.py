@@ -42,10 +42,21 @@ def source_text(node: cst.CSTNode | None) -> str:
 def operand(path: Path, tensor: TensorValue, node: cst.CSTNode | None = None) -> Operand:
     """A tensor as it takes part in an event; `node` is how the code refers to it there."""
     path.reads(tensor)
+    written = None if tensor.written_by is None else Note(Site(tensor.written_by[1]), tensor.written_by[0])
     text = (tensor.name or "") if node is None else path.program.once(node, source_text, node) or tensor.name or ""
     story = tuple(Note(Site(where), what) for what, where in tensor.story)
     fresh = tensor.name is None and not tensor.is_parameter
-    return Operand(path.facts(tensor), text, story, Site(node), fresh, unread_copy(path, tensor, node), tensor.whole, outs.parameter_of(path, tensor))
+    return Operand(
+        path.facts(tensor),
+        text,
+        story,
+        Site(node),
+        fresh,
+        unread_copy(path, tensor, node),
+        tensor.whole,
+        outs.parameter_of(path, tensor),
+        written,
+    )
 
 
 def unread_copy(path: Path, tensor: TensorValue, node: cst.CSTNode | None) -> Copy | None:

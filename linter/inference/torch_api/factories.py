@@ -68,6 +68,7 @@ def _into_out(call: Call, facts: TensorFacts, out: Value) -> Value:
     arguments = _bound(call, name, facts)
     given = call.args.keywords.get("dtype")
     if isinstance(out, TensorValue):
+        path.overwrites(out)
         if given is None:
             facts = facts.but(dtype=out.facts.dtype, kind=out.facts.kind)  # a factory without dtype= takes out's
         facts = facts.but(device=out.facts.device if call.args.keywords.get("device") is None else facts.device)
@@ -75,7 +76,7 @@ def _into_out(call: Call, facts: TensorFacts, out: Value) -> Value:
     emit(
         path, name, Form.FUNCTION, call.node, arguments, (), plain(path, out, call.args.nodes.get("out")), facts, sites
     )
-    return _written(path, out, [facts])
+    return _written(path, out, [facts], (name, call.node))
 
 
 def _bound(call: Call, name: str, facts: TensorFacts) -> dict[str, object]:

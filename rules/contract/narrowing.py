@@ -1,0 +1,48 @@
+"""Results that are cast to a dtype of the same kind with a smaller range: nothing says so if a value does not fit."""
+
+from __future__ import annotations
+
+# The smallest and the largest number.
+INTEGERS = {
+    "uint8": (0, 2**8 - 1),
+    "int8": (-(2**7), 2**7 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+}
+LARGEST_FLOAT = {"float16": 65504.0, "bfloat16": 3.38e38, "float32": 3.4e38, "float64": 1.79e308}
+_REAL_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
+# Their results may leave the range of their operands.
+GROWING = frozenset("add sub subtract mul multiply neg negative square pow addcmul bitwise_left_shift".split())
+
+
+def narrows(result: str, out: str) -> bool:
+    """Whether a dtype holds less than that of the result, of the same kind."""
+    if result in INTEGERS and out in INTEGERS:
+        (low, high), (lowest, highest) = INTEGERS[result], INTEGERS[out]
+        return low < lowest or high > highest
+    result, out = _REAL_PARTS.get(result, result), _REAL_PARTS.get(out, out)
+    return result in LARGEST_FLOAT and out in LARGEST_FLOAT and LARGEST_FLOAT[result] > 1.01 * LARGEST_FLOAT[out]
+
+
+def cannot_hold(number: object, dtype: str) -> bool:
+    """Whether a tensor of this dtype can hold neither the number nor its negative."""
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        return False
+    if dtype in INTEGERS:
+        return isinstance(number, int) and abs(number) > INTEGERS[dtype][1] + 1
+    return dtype in LARGEST_FLOAT and LARGEST_FLOAT[dtype] < abs(number) < float("inf")
+
+
+def is_whole_range(low: object, high: object, dtype: str) -> bool:
+    """Whether clamping between these leaves every number of a small integer dtype as it is."""
+    if dtype not in ("uint8", "int8", "int16") or (low is None and high is None):
+        return False
+    lowest, highest = INTEGERS[dtype]
+    return (low is None or _at_most(low, lowest)) and (high is None or _at_most(-highest, high, negate=True))
+
+
+def _at_most(left: object, right: object, negate: bool = False) -> bool:
+    if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
+        return False
+    return left <= right if not negate else -left <= right

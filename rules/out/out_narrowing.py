@@ -1,0 +1,164 @@
+"""TLC311: an out of the result's kind that holds smaller numbers only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stridelint.rules.contract.answers import Answer, Confidence
+from stridelint.rules.contract.narrowing import GROWING, cannot_hold, is_whole_range, narrows
+from stridelint.rules.contract.out_contract import dtype_clause
+from stridelint.rules.events import Operand, TensorEvent
+from stridelint.rules.findings import found, quoted
+from stridelint.rules.out.clauses import OutCall, OutRule, call_name, out_call
+from stridelint.rules.rule import Finding, Invalid, Severity
+
+CLAMPS = frozenset({"clamp", "clip", "clamp_min", "clamp_max"})
+
+
+class OutNarrowing(OutRule):
+    """
+    What it does:
+        Finds `out=` tensors of the result's kind with a smaller range: an int64 result in uint8, float32 in float16. Reported
+        in every run where the numbers are known not to fit, or where the code expects so: it clamps a uint8 result to 0 and
+        255 after it has wrapped around.
+
+    Why is this bad?
+        Within a kind torch casts in silence. Integers wrap around, floats become infinite; a `clamp_` of the out comes too
+        late to change that.
+
+    Example:
+        torch.add(image, 60, out=image)     # uint8: 200 + 60 is 4
+        image.clamp_(0, 255)
+
+    Use instead:
+        brighter = torch.add(image, 60, out=torch.empty_like(image, dtype=torch.int16))
+        image.copy_(brighter.clamp_(0, 255))
+
+    Confirmed by:
+        Calling the function with large numbers and comparing with its result without out=.
+    """
+
+    code = "TLC311"
+    name = "out-narrowing"
+    severity = Severity.NOTE
+
+    VALID = (
+        """\
+import torch
+
+image = torch.zeros(4, dtype=torch.uint8)
+torch.add(image, 60, out=image)
+torch.add(image, -1, out=image)
+image.clamp_(0, 200)
+wide = torch.empty(4, dtype=torch.int16)
+torch.add(image, 60, out=wide)
+wide.clamp_(0, 255)
+torch.cumsum(image, 0, dtype=torch.int32, out=torch.empty(4, dtype=torch.int32))
+""",
+        """\
+import torch
+
+def scale(x, factor, out):
+    torch.mul(x, factor, out=out)
+    return out.clamp_(0, 255)
+""",
+    )
+    INVALID = (
+        Invalid(
+            """\
+import torch
+
+def brighten(image, amount):
+    result = torch.empty_like(image)
+    torch.add(image, amount, out=result)
+    return result.clamp_(0, 255)
+
+brighten(torch.tensor([10, 200], dtype=torch.uint8), 60)
+""",
+            (
+                (
+                    5,
+                    5,
+                    "add() wraps around in uint8, the dtype of 'result', before 'result.clamp_(0, 255)' could limit it, without an "
+                    "error; compute in a wider dtype, clamp, then convert",
+                ),
+            ),
+        ),
+        Invalid(
+            """\
+import torch
+
+small = torch.empty(3, dtype=torch.uint8)
+torch.add(torch.tensor([1, 2, 3]), 300, out=small)
+torch.mul(torch.tensor([1, 2, 3]), 2, out=small)
+torch.mul(torch.ones(3), 1e5, out=torch.empty(3, dtype=torch.half))
+""",
+            (
+                (4, 1, "add() overflows in uint8, the dtype of 'small', because 300 does not fit, without an error; pass a wider out"),
+                (
+                    5,
+                    1,
+                    "mul() converts its int64 result to uint8, the dtype of 'small': what does not fit overflows without an error; "
+                    "pass an int64 out",
+                ),
+                (
+                    6,
+                    1,
+                    "mul() overflows in float16, the dtype of 'torch.empty(3, dtype=torch.half)', because 100000.0 does not fit, "
+                    "without an error; pass a wider out",
+                ),
+            ),
+        ),
+    )
+
+    def check(self, event: TensorEvent) -> Iterator[Finding]:
+        """A call with out=, or the clamp of what one wrote."""
+        if event.op in CLAMPS and event.out is None:
+            yield from self._clamped(event)
+            return
+        call = out_call(event)
+        if call is not None:
+            yield from self.judge(call)
+
+    def _clamped(self, event: TensorEvent) -> Iterator[Finding]:
+        target = event.arguments.get("input")
+        if not isinstance(target, Operand) or target.written_by is None or target.written_by.message not in GROWING:
+            return
+        dtype = target.facts.dtype or ""
+        if not is_whole_range(event.arguments.get("min"), event.arguments.get("max"), dtype):
+            return
+        message = (
+            f"{target.written_by.message}() wraps around in {dtype}, the dtype of {quoted(target)}, before '{event.text}' could "
+            "limit it, without an error; compute in a wider dtype, clamp, then convert"
+        )
+        yield found(self, event, message, site=target.written_by.site, about=(target,), severity=Severity.WARNING)
+
+    def judge(self, call: OutCall) -> Iterator[Finding]:
+        """The result's dtype has a larger range than out's, or a number in the call does not fit."""
+        for index, out in call.outs:
+            dtype, result = out.facts.dtype, call.required(index).dtype
+            if dtype is None or result is None:
+                continue
+            if dtype_clause(call.variant, index, call.arguments, out.facts).violated is not Answer.NO:
+                continue  # Torch refuses it anyway.
+            name = quoted(out, "out")
+            large = _too_large(call, dtype)
+            if large is not None and (narrows(result, dtype) or result == dtype):
+                message = (
+                    f"{call_name(call.event)} overflows in {dtype}, the dtype of {name}, because {large} does not fit, without an "
+                    "error; pass a wider out"
+                )
+                yield found(self, call.event, message, confidence=Confidence.LIKELY, about=(out,), severity=Severity.WARNING)
+            elif narrows(result, dtype):
+                message = (
+                    f"{call_name(call.event)} converts its {result} result to {dtype}, the dtype of {name}: what does not fit "
+                    f"overflows without an error; pass {'an' if result[0] == 'i' else 'a'} {result} out"
+                )
+                yield found(self, call.event, message, about=(out,))
+
+
+def _too_large(call: OutCall, dtype: str) -> object:
+    """A number in the call that out cannot hold, and neither what is computed with it."""
+    if call.event.op not in GROWING:
+        return None
+    return next((value for value in call.arguments.values() if cannot_hold(value, dtype)), None)
