@@ -48,6 +48,7 @@ CHECKS: dict[str, Callable[[Any, Any], bool]] = {
     "bad/guessed_layouts.py": wrong_answer,
     "bad/reshaped_axes.py": different_values,
     "bad/dropped_layouts.py": dropped,
+    "bad/single_images.py": dropped,
 }
 
 
@@ -67,6 +68,7 @@ def test_pairs_do_not_agree(name: str) -> None:
         "clean/told_layouts.py",
         "clean/reshaped_axes.py",
         "clean/kept_layouts.py",
+        "clean/single_images.py",
     ],
 )
 def test_clean_programs_run(name: str) -> None:
