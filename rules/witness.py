@@ -158,6 +158,8 @@ def _instances(
         if isinstance(value, tuple) and value and all(isinstance(dim, (int, sizes.Size)) for dim in value)
     ]
     for values, numbers in generic.fillings(tensors, *asked, broadcast=broadcast):
+        if any(stride < 0 for facts in numbers for stride in facts.concrete_strides or ()):
+            raise Unwritable("it is about a numpy array with negative strides, which no tensor has")
         count = max(map(_extent, numbers), default=0)
         if not values and count > _MOST_ELEMENTS:
             raise Unwritable(f"a tensor of {count} elements is more than a probe builds")
