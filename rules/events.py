@@ -57,6 +57,7 @@ class Operand:
     story: where it was made and where its layout, dtype or grad was decided, oldest first.
     fresh: nothing else refers to this tensor (a temporary).
     whole: its numbers are whole, whatever its dtype.
+    batched: it stands for the slices of a tensor that vmap maps over.
     written_by: the call whose out= wrote its numbers; the message is the operator's name.
     out_parameter: set where it is (a part of) what was passed as `out` to the user's function it is used in.
     unread: the copy it is (a part of), where the code does nothing with that copy but write to it.
@@ -71,6 +72,7 @@ class Operand:
     whole: bool = False
     out_parameter: OutParameter | None = None
     written_by: Note | None = None
+    batched: bool = False
 
 
 class Form(enum.Enum):
@@ -104,7 +106,9 @@ class TensorEvent:
     discarded_at: the statement that throws the result away: the call itself, or that of a helper which only returns it;
         also an assignment that changes a tensor in place.
     site: the whole call; `argument_sites` gives those of single arguments.
+    distributed: where the DistributedDataParallel was made within whose call it happens.
     then: the method that is called at once on the result of a conversion ("view" in `x.contiguous().view(-1)`).
+    transforms: "vmap", "compile" (as one graph), around the call.
     confidence: of the path the event lies on; a rule's finding is never surer than this.
     """
 
@@ -121,6 +125,8 @@ class TensorEvent:
     confidence: Confidence = Confidence.CERTAIN
     text: str = ""
     then: str = ""
+    distributed: Site | None = None
+    transforms: frozenset[str] = frozenset()
 
     @property
     def discarded(self) -> bool:

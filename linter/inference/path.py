@@ -84,6 +84,8 @@ class Path:
 
     prefix: decisions to take, in order; beyond it every condition gets its default.
     taken: the decisions taken; `turnable` tells how much each is worth turning on another path (0: not at all).
+    distributed: the call that made the DistributedDataParallel within whose call this happens.
+    denied: the tensor of which `is_contiguous()` was last answered False, that call, and how it names the tensor.
     deciding: the statement or expression whose test is being evaluated.
     """
 
@@ -104,6 +106,8 @@ class Path:
         self.assertions: list[Assertion] = []
         self.last_query: cst.CSTNode | None = None
         self.autocast = False
+        self.distributed: cst.CSTNode | None = None
+        self.denied: tuple[TensorValue, cst.CSTNode, cst.CSTNode | None] | None = None
         self.grown: list[Sequence] | None = None
         self.default_device: str | None = "cpu"
         self.default_dtype: str | None = "float32"
@@ -113,6 +117,7 @@ class Path:
         self.recorded: list[TensorEvent] | None = None
         self.module_scope: ModuleScope | None = None
         self.fixture_values: dict[str, Value] = {}
+        self.transforms: frozenset[str] = frozenset()
         self.resized: dict[int, Callable[[], None]] = {}
 
     def reads(self, tensor: TensorValue) -> None:

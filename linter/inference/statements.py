@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, testing
+from stridelint.linter.inference import contexts, demands, testing
 from stridelint.linter.inference.expressions import (
     evaluate,
     evaluate_call_statement,
@@ -29,7 +29,7 @@ from stridelint.linter.inference.scopes import (
     target_names,
 )
 from stridelint.linter.inference.stores import assign
-from stridelint.linter.inference.syntax import children
+from stridelint.linter.inference.syntax import children, walk
 from stridelint.linter.inference.values import NONE, Constant, Number, SizeValue, TensorValue, Unknown, Value, as_dim
 from stridelint.rules.contract.sizes import Size
 
@@ -263,7 +263,23 @@ def _handle(path: Path, scope: Scope, handler: cst.ExceptHandler) -> None:
 
 
 def _raise(path: Path, scope: Scope, node: cst.Raise) -> None:
+    guard = path.program.once(path.program.module, _guards, path.program.module).get(node) if path.denied is not None else None
+    if guard is not None:
+        demands.refused(path, node, guard)
     raise Raised
+
+
+def _guards(module: cst.Module) -> dict[cst.CSTNode, cst.BaseExpression]:
+    """Conditions on which something is raised at once."""
+    return {
+        small: each.test
+        for each in walk(module)
+        if isinstance(each, cst.If)
+        for line in each.body.body
+        if isinstance(line, cst.SimpleStatementLine)
+        for small in line.body
+        if isinstance(small, cst.Raise)
+    }
 
 
 def _assert(path: Path, scope: Scope, node: cst.Assert) -> None:
@@ -271,6 +287,7 @@ def _assert(path: Path, scope: Scope, node: cst.Assert) -> None:
         test = evaluate(path, scope, node.test)
     known = path.known_truth(test)
     if known is False:
+        demands.refused(path, node, node.test)
         raise Raised
     testing.assume(path, test)
 

@@ -63,6 +63,10 @@ def _unknown_item(path: Path, owner: Unknown, index: Value, node: cst.Subscript)
     from stridelint.linter.inference.attributes import as_tensor
 
     key = operators.hashable(index)
+    if isinstance(index, Sequence) and index.items is not None and any(_walks_back(part) for part in index.items):
+        from stridelint.linter.inference.torch_api.numpy_api import backwards
+
+        return backwards(ArrayValue(), node, TensorFacts())  # neither a list nor a tensor takes such an index
     if key is None or isinstance(index, Sequence):
         picked = Unknown("item")
         if isinstance(index, TensorValue) and _surely_picks(path, index):
@@ -175,6 +179,10 @@ def _is_basic(part: Value) -> bool:
         or as_dim(part) is not None
         or (isinstance(part, Constant) and part.value is ...)
     )
+
+
+def _walks_back(part: Value) -> bool:
+    return isinstance(part, Slice) and (as_int(part.step) or 1) < 0
 
 
 def _is_whole(part: Slice) -> bool:

@@ -132,6 +132,7 @@ class TensorValue(Value):
     raw: told where its numbers stand in the order in which they lie in the memory of others.
     known_sizes: sizes by axis (may be negative) asked for before the rank was known.
     whole: its numbers are whole, whatever its dtype.
+    batched: it stands for the slices of a tensor that vmap maps over.
     written_by: the operator whose out= it was, and the call, unless something else was written since.
     """
 
@@ -150,6 +151,7 @@ class TensorValue(Value):
         self.name: str | None = None
         self.source: str = ""
         self.whole = False
+        self.batched = False
         self.written_by: Step | None = None
         self.pending: list[Callable[[], None]] = []
 
@@ -174,12 +176,13 @@ class TensorValue(Value):
 
 
 class ArrayValue(Value):
-    """A numpy array; `facts` as of the tensor that shares its memory."""
+    """A numpy array; `facts` as of the tensor that shares its memory. `backwards`: it has a negative stride."""
 
     def __init__(self, facts: TensorFacts = TensorFacts(), story: tuple[Step, ...] = ()) -> None:
         super().__init__()
         self.facts = facts
         self.story = story
+        self.backwards = False
 
 
 class Sequence(Value):
@@ -235,6 +238,22 @@ class External(Value):
         self.dotted = dotted
 
 
+@dataclass(frozen=True)
+class Transform:
+    """What runs a function in another way: "vmap" (over these axes of its arguments) or "compile" (as one graph)."""
+
+    kind: str
+    in_dims: Value | None = None
+
+
+class Transformer(Value):
+    """`torch.compile(fullgraph=True)`, to be called with a function."""
+
+    def __init__(self, transform: Transform) -> None:
+        super().__init__()
+        self.transform = transform
+
+
 class Function(Value):
     """A function or lambda of the file, with the scope it closes over."""
 
@@ -245,6 +264,7 @@ class Function(Value):
         self.owner = owner
         self.decorated = False
         self.grad_mode: GradMode | None = None
+        self.transforms: tuple[Transform, ...] = ()
 
 
 class Partial(Value):
@@ -302,7 +322,9 @@ class Instance(Value):
         self.attributes: dict[str, Value] = {}
         self.config: dict[str, Value] = {}
         self.complete = True
+        self.made_by: cst.CSTNode | None = None
         self.hazy: set[str] = set()
+        self.transforms: tuple[Transform, ...] = ()
 
     @property
     def is_module(self) -> bool:

@@ -42,6 +42,13 @@ def dropped(out: Any, kept: Any) -> bool:
     return formats == [(True, False), (False, True)]
 
 
+def refused(call: Any, error: Any) -> bool:
+    """The call raises."""
+    with pytest.raises(error):
+        call()
+    return True
+
+
 CHECKS: dict[str, Callable[[Any, Any], bool]] = {
     "bad/lost_writes.py": different_values,
     "bad/raw_memory.py": different_values,
@@ -49,6 +56,7 @@ CHECKS: dict[str, Callable[[Any, Any], bool]] = {
     "bad/reshaped_axes.py": different_values,
     "bad/dropped_layouts.py": dropped,
     "bad/single_images.py": dropped,
+    "bad/demanded_layouts.py": refused,
 }
 
 
@@ -69,6 +77,7 @@ def test_pairs_do_not_agree(name: str) -> None:
         "clean/reshaped_axes.py",
         "clean/kept_layouts.py",
         "clean/single_images.py",
+        "clean/demanded_layouts.py",
     ],
 )
 def test_clean_programs_run(name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api.emit import emit, operand
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     Arguments,
@@ -50,6 +51,16 @@ def tensor_dataset(call: Call) -> Value:
     dataset = Instance(None, "torch.utils.data.TensorDataset")
     dataset.attributes["tensors"] = Sequence(list(call.args.positional))
     return dataset
+
+
+@function("safetensors.torch.save_file", "safetensors.torch.save")
+def save_file(call: Call) -> Value:
+    """`save_file(tensors, path)`: the event names the tensors it holds."""
+    given = call.get(0, "tensors")
+    tensors = list(given.entries.values()) if isinstance(given, Mapping) else []
+    held = tuple(operand(call.path, each) for each in tensors if isinstance(each, TensorValue))
+    emit(call.path, "safetensors.save", call.form, call.node, {}, held)
+    return Unknown("save")
 
 
 def batches(path: Path, loader: Instance) -> tuple[list[Value], bool]:

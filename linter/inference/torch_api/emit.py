@@ -56,6 +56,7 @@ def operand(path: Path, tensor: TensorValue, node: cst.CSTNode | None = None) ->
         tensor.whole,
         outs.parameter_of(path, tensor),
         written,
+        tensor.batched,
     )
 
 
@@ -115,7 +116,8 @@ def emit(
     """Make the event and hand it to the rules; at once, or once `waits_for` is proven to be a tensor."""
     thrown_away = node is path.discarded or isinstance(node, (cst.AugAssign, cst.Assign))
     discarded_at = Site(path.discard_site or node) if thrown_away else None
-    confidence, grad = path.confidence, path.grad_answer
+    wrapper = None if path.distributed is None else Site(path.distributed)
+    confidence, grad, transforms = path.confidence, path.grad_answer, path.transforms
 
     def make() -> TensorEvent:
         argument_sites = {name: Site(each) for name, each in (sites or {}).items()}
@@ -134,6 +136,8 @@ def emit(
             confidence,
             path.program.once(node, source_text, node),
             followers.get(node, ""),
+            transforms=transforms,
+            distributed=wrapper,
         )
 
     if waits_for is not None and not waits_for.proven:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.constants import TENSOR_TYPES, dtype_name
 from stridelint.linter.inference.torch_api.conversions import device_name
-from stridelint.linter.inference.torch_api.emit import emit, plain
+from stridelint.linter.inference.torch_api.emit import emit, plain, source_text
 from stridelint.linter.inference.torch_api.registry import Call, function, method
 from stridelint.linter.inference.values import (
     ArrayValue,
@@ -26,7 +26,7 @@ from stridelint.rules.contract import operators, questions, sizes
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
 from stridelint.rules.contract.generic import strides_in_order
-from stridelint.rules.events import Form, Operand
+from stridelint.rules.events import Form, Note, Operand, Site
 
 SIZED = ("empty", "zeros", "ones", "rand", "randn")
 
@@ -241,8 +241,10 @@ def _from_data(call: Call, data: ArrayValue | TensorValue) -> Value:
 
 def _emit_from_array(call: Call, data: ArrayValue | TensorValue) -> None:
     if isinstance(data, ArrayValue):
-        source = Operand(data.facts)
-        emit(call.path, "from_numpy", call.form, call.node, {"input": source}, (source,))
+        given = call.args.nodes.get(0)
+        story = tuple(Note(Site(where), what) for what, where in data.story)
+        source = Operand(data.facts, source_text(given), story, Site(given))
+        emit(call.path, "from_numpy", call.form, call.node, {"input": source, "backwards": data.backwards}, (source,))
 
 
 def _nested(path: Path, data: Value | None) -> tuple[Dims | None, str | None, str | None]:

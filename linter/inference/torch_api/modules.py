@@ -39,6 +39,7 @@ WRAPPERS = frozenset({"DataParallel", "DistributedDataParallel", "FullyShardedDa
 def make_layer(path: Path, node: cst.CSTNode | None, name: str, args: Arguments) -> Instance:
     """`torch.nn.<name>(...)`."""
     instance = Instance(None, f"torch.nn.{name}")
+    instance.made_by = node
     if name in layers.LAYERS:
         layers.build(path, instance, name, args)
     else:
@@ -141,6 +142,8 @@ def _converted(path: Path, node: cst.CSTNode, instance: Instance, name: str, arg
             "memory_format": wanted.memory_format if wanted.memory_format != "unknown" else UnknownArgument.UNKNOWN,
             "parameters": tuple(operand(path, tensor) for tensor in tensors),
         }
+        if instance.external.endswith("DistributedDataParallel"):
+            arguments["wrapped"] = True
         sites = {key: each for key, each in args.nodes.items() if isinstance(key, str)}
         emit(path, "Module.to", Form.METHOD, node, arguments, (), sites=sites)
     convert_module(path, call, instance, tensors)
@@ -267,6 +270,7 @@ def call_module(path: Path, node: cst.Call, instance: Instance, args: Arguments)
 
     forward = find_method(instance, "forward")
     if forward is not None:
+        forward.transforms = instance.transforms
         return call_function(path, node, forward, args.with_first(instance))
     if instance.external:
         return layer_forward(path, node, instance, args)
@@ -282,7 +286,13 @@ def layer_forward(path: Path, node: cst.CSTNode, instance: Instance, args: Argum
     if name in WRAPPERS:
         inner = instance.attributes.get("module")
         if isinstance(inner, Instance) and isinstance(node, cst.Call):
-            return call_module(path, node, inner, args)
+            outer = path.distributed
+            if name == "DistributedDataParallel":
+                path.distributed = instance.made_by
+            try:
+                return call_module(path, node, inner, args)
+            finally:
+                path.distributed = outer
         return Unknown("module")
     value = args.get(0, "input", "x")
     if isinstance(value, Unknown) and name not in ("ModuleList", "ModuleDict", "Sequential"):

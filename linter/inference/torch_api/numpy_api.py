@@ -104,7 +104,7 @@ def as_array(call: Call) -> Value:
         facts = source.facts
         changed = dtype is not None and dtype != facts.dtype
         if call.name == "numpy.asarray" and given is None:
-            return ArrayValue(facts, source.story)
+            return source if isinstance(source, ArrayValue) else ArrayValue(facts, source.story)
         strides = facts.strides if call.name == "numpy.asarray" and not changed else None
         if facts.shape is not None and (
             call.name == "numpy.ascontiguousarray" or changed or call.name != "numpy.asarray"
@@ -174,20 +174,39 @@ def array_item(path: Path, owner: ArrayValue, index: Value, node: cst.CSTNode) -
     negative = any(isinstance(part, Slice) and (as_int(part.step) or 1) < 0 for part in parts)
     facts = owner.facts.but(shape=None, strides=None, storage_offset=None)
     if negative:
-        return ArrayValue(
-            facts.but(strides=_negative_strides(owner.facts, parts), shape=owner.facts.shape),
-            (*owner.story, ("gets a negative stride here", node)),
-        )
+        return backwards(owner, node, facts.but(strides=_negative_strides(owner.facts, parts), shape=owner.facts.shape))
     from stridelint.linter.inference.subscripts import _is_basic, basic_geometry
 
     if owner.facts.shape is not None and all(_is_basic(part) for part in parts):
         geometry = basic_geometry(Geometry(owner.facts.shape, owner.facts.strides, owner.facts.storage_offset), parts)
         if geometry is not None:
-            return ArrayValue(
-                facts.but(shape=geometry.shape, strides=geometry.strides, storage_offset=geometry.offset), owner.story
-            )
+            cut = facts.but(shape=geometry.shape, strides=geometry.strides, storage_offset=geometry.offset)
+            return _same_way(owner, ArrayValue(cut, owner.story))
     basic = all(_is_basic(part) for part in parts)
-    return ArrayValue(facts if basic else facts.but(storage=None), owner.story)
+    if basic:
+        return _same_way(owner, ArrayValue(facts, owner.story))
+    return ArrayValue(facts.but(storage=None), owner.story)
+
+
+def _same_way(owner: ArrayValue, view: ArrayValue) -> ArrayValue:
+    """A view that moves or cuts axes keeps the direction of the others."""
+    view.backwards = owner.backwards
+    return view
+
+
+def backwards(owner: ArrayValue, node: cst.CSTNode, facts: TensorFacts) -> ArrayValue:
+    """A view of an array that walks an axis from its end."""
+    view = ArrayValue(facts, (*owner.story, ("gets a negative stride here", node)))
+    view.backwards = True
+    return view
+
+
+@function("numpy.flip", "numpy.fliplr", "numpy.flipud")
+def flipped(call: Call) -> Value:
+    """`np.flip(a)`: a view with negative strides."""
+    source = call.get(0, "m")
+    owner = source if isinstance(source, ArrayValue) else ArrayValue()
+    return backwards(owner, call.node, owner.facts.but(shape=None, strides=None, storage_offset=None))
 
 
 def _negative_strides(facts: TensorFacts, parts: list[Value]) -> Dims | None:
@@ -214,7 +233,9 @@ def array_attribute(owner: ArrayValue, name: str, node: cst.CSTNode | None) -> V
     if name == "T" and facts.shape is not None:
         moved = views.reversed_axes(Geometry(facts.shape, facts.strides, facts.storage_offset))
         if moved is not None:
-            return ArrayValue(facts.but(shape=moved.shape, strides=moved.strides), owner.story)
+            return _same_way(owner, ArrayValue(facts.but(shape=moved.shape, strides=moved.strides), owner.story))
+    if name == "T":
+        return _same_way(owner, ArrayValue(facts.but(strides=None), owner.story))
     if name == "ctypes" and node is not None:
         return raw_memory.handle(raw_memory.POINTER, owner, node)
     return BoundMethod(owner, name)
@@ -248,8 +269,10 @@ def array_method(path: Path, node: cst.CSTNode, callee: BoundMethod, args: Argum
             Geometry(facts.shape, facts.strides, facts.storage_offset), axes or tuple(reversed(range(len(facts.shape))))
         )
         if geometry is not None and len(axes) == len(order):
-            return ArrayValue(facts.but(shape=geometry.shape, strides=geometry.strides), owner.story)
-    if callee.name in ("transpose", "reshape", "squeeze", "swapaxes", "view", "ravel", "flatten"):
+            return _same_way(owner, ArrayValue(facts.but(shape=geometry.shape, strides=geometry.strides), owner.story))
+    if callee.name in ("transpose", "swapaxes"):
+        return _same_way(owner, ArrayValue(facts.but(shape=None, strides=None), owner.story))
+    if callee.name in ("reshape", "squeeze", "view", "ravel", "flatten"):
         return ArrayValue(facts.but(shape=None, strides=None), owner.story)
     if callee.name in ("item", "tolist", "mean", "sum", "max", "min", "std"):
         return Unknown(callee.name)

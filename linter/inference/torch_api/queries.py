@@ -115,6 +115,8 @@ def is_contiguous(call: Call) -> Value:
     if memory_format is None:
         return Condition(("is_contiguous", tensor.identity, None if value is None else value.identity))
     judgement = questions.is_contiguous(path.facts(tensor), memory_format)
+    if judgement.answer is Answer.NO:
+        path.denied = (tensor, call.node, call.args.nodes.get("receiver"))
     if judgement.answer is not Answer.UNKNOWN:
         return TRUE if judgement.answer is Answer.YES else FALSE
 

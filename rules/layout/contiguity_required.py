@@ -1,0 +1,167 @@
+"""TLC110: a tensor that is not row-major gets where only row-major memory is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stridelint.rules.contract import questions
+from stridelint.rules.contract.answers import Answer
+from stridelint.rules.events import Operand, TensorEvent
+from stridelint.rules.findings import found, quoted, tuple_text
+from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+from stridelint.rules.screening import name_of
+
+if TYPE_CHECKING:
+    from stridelint.rules.screening import Nodes
+
+CONVOLUTIONS = frozenset({"nn.functional.conv2d", "conv2d"})
+_WORDS = ("is_contiguous(", "from_numpy(", "as_tensor(", "tensor(", "save_file(", "DistributedDataParallel")
+
+
+class ContiguityRequired(Rule):
+    """
+    What it does:
+        Finds tensors that are not row-major where something demands that they are: an `assert x.is_contiguous()` or
+        `if not x.is_contiguous(): raise` of your own, safetensors, `torch.from_numpy` of an array with a negative stride,
+        and the gradient buckets of DistributedDataParallel.
+
+    Why is this bad?
+        The first three raise. DistributedDataParallel copies each gradient whose strides are not those of its bucket, and
+        warns: so do weights converted after it was made, and 1x1 convolutions with row-major weights and channels_last input.
+
+    Example:
+        rgb = frame[..., ::-1]              # a view with a negative stride
+        torch.from_numpy(rgb)
+
+    Use instead:
+        torch.from_numpy(rgb.copy())
+
+    Confirmed by:
+        Running the call.
+    """
+
+    code = "TLC110"
+    name = "contiguity-required"
+    severity = Severity.ERROR
+    words = _WORDS
+    ops = CONVOLUTIONS | {"from_numpy", "refused", "safetensors.save", "Module.to"}
+
+    VALID = (
+        """\
+import numpy as np
+import torch
+
+frame = np.zeros((6, 8, 3), dtype=np.uint8)
+a = torch.from_numpy(frame[..., ::-1].copy())
+b = torch.from_numpy(frame[::-1].astype(np.float32))
+c = torch.from_numpy(np.ascontiguousarray(frame[:, ::-1]))
+
+def pack(x):
+    if not x.is_contiguous():
+        x = x.contiguous()
+    assert x.is_contiguous()
+    return x.numpy().tobytes()
+
+pack(torch.rand(3, 4).t())
+""",
+    )
+    INVALID = (
+        Invalid(
+            """\
+import numpy as np
+import torch
+
+def load(frame):
+    return torch.from_numpy(frame[:, :, ::-1])
+
+def pack(x):
+    assert x.is_contiguous(), "row-major only"
+    return x.numpy().tobytes()
+
+pack(torch.rand(3, 4).t())
+""",
+            (
+                (
+                    5,
+                    12,
+                    "'torch.from_numpy(frame[:, :, ::-1])' raises: the array 'frame[:, :, ::-1]' has a negative stride; use .copy()",
+                ),
+                (8, 5, "this fails: 'x' is not contiguous, its strides are (1, 4)"),
+            ),
+        ),
+    )
+
+    @classmethod
+    def places(cls, nodes: Nodes) -> frozenset[str] | None:
+        """Something demands row-major memory."""
+        names = {word.rstrip("(") for word in _WORDS} | {"save"}
+        return frozenset(unit for call, unit in nodes.calls if name_of(call.func) in names)
+
+    def check(self, event: TensorEvent) -> Iterator[Finding]:
+        """One kind of demand after the other."""
+        if event.op == "from_numpy":
+            yield from self._array(event)
+        elif event.op == "Module.to":
+            yield from self._converted_late(event)
+        elif event.op in CONVOLUTIONS:
+            yield from self._bucket(event)
+        else:
+            for tensor in event.tensors:
+                judgement = questions.is_contiguous(tensor.facts, "contiguous_format")
+                if judgement.answer is Answer.NO:
+                    what = "this fails" if event.op == "refused" else f"'{event.text}' raises"
+                    message = f"{what}: {quoted(tensor)} is not contiguous, its strides are {tuple_text(tensor.facts.strides)}"
+                    yield found(self, event, message, confidence=judgement.confidence, about=(tensor,))
+                    return
+
+    def _array(self, event: TensorEvent) -> Iterator[Finding]:
+        array = event.tensors[0]
+        strides = array.facts.strides or ()
+        if event.arguments.get("backwards") is True or any(isinstance(each, int) and each < 0 for each in strides):
+            message = f"'{event.text}' raises: the array {quoted(array, 'given')} has a negative stride; use .copy()"
+            yield found(self, event, message, about=(array,))
+
+    def _converted_late(self, event: TensorEvent) -> Iterator[Finding]:
+        """Buckets have the strides that the weights had when they were made."""
+        tensors = event.arguments.get("parameters")
+        if event.arguments.get("wrapped") is not True or event.arguments.get("memory_format") != "channels_last":
+            return
+        for tensor in tensors if isinstance(tensors, tuple) else ():
+            if (
+                isinstance(tensor, Operand)
+                and questions.is_contiguous(tensor.facts, "channels_last").answer is Answer.NO
+            ):
+                message = f"{quoted(tensor)} gets other strides than its gradient bucket: convert the module before DistributedDataParallel is made"
+                yield found(self, event, message, about=(tensor,), severity=Severity.WARNING)
+                return
+
+    def _bucket(self, event: TensorEvent) -> Iterator[Finding]:
+        """The gradient of a 1x1 weight takes the input's layout, the bucket the weight's."""
+        if event.distributed is None or len(event.tensors) < 2:
+            return
+        source, weight = event.tensors[:2]
+        shape, strides = weight.facts.concrete_shape, weight.facts.concrete_strides
+        if shape is None or strides is None or len(shape) != 4 or shape[2:] != (1, 1) or shape[1] == 1:
+            return
+        last = questions.suggests(source.facts, "channels_last")
+        plain = questions.is_contiguous(source.facts, "contiguous_format")
+        if (
+            strides == (shape[1], 1, 1, 1)
+            and last.answer is Answer.YES
+            and plain.answer is Answer.NO
+            and weight.facts.requires_grad
+        ):
+            message = (
+                f"the gradient of {quoted(weight, 'the weight')} gets other strides than its bucket, because the input of this 1x1 convolution is "
+                "channels_last; convert the module to channels_last before it is wrapped"
+            )
+            yield found(
+                self,
+                event,
+                message,
+                site=event.distributed,
+                confidence=last.confidence,
+                about=(source,),
+                severity=Severity.WARNING,
+            )
