@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, outs
+from stridelint.linter.inference import contexts, outs, transforms
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
 from stridelint.linter.inference.path import MAX_CALL_DEPTH, Frame, Path, Returned
 from stridelint.linter.inference.scopes import Scope, dotted_name
@@ -22,6 +22,7 @@ from stridelint.linter.inference.values import (
     Partial,
     Sequence,
     Super,
+    Transformer,
     Unknown,
     Value,
 )
@@ -60,6 +61,8 @@ def call(path: Path, node: cst.Call, callee: Value, args: Arguments) -> Value:
         return call(path, node, callee.target, merged)
     if isinstance(callee, GradMode):
         return _decorate(args, callee)
+    if isinstance(callee, Transformer):
+        return transforms.transformed(args.get(0), callee.transform)
     if isinstance(callee, Instance):
         if callee.is_module:
             return call_module(path, node, callee, args)
@@ -106,6 +109,8 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
         return Unknown("recursion")
     scope = Scope(function.scope)
     scope.owner = function.owner or function.scope.owner
+    if function.transforms:
+        args = transforms.mapped(path, function, args)
     if not bind_parameters(path, scope, function, args):
         return Unknown("arguments")
     scope.defaulted = set(args.defaulted)
@@ -117,6 +122,7 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
     frame = Frame(function, path.discard_site or discarded if discarded is not None else None, node)
     outs.enter(path, frame, scope)
     saved, path.discarded, claim = path.grad_mode, None, path.claim
+    around, path.transforms = path.transforms, path.transforms | {each.kind for each in function.transforms}
     mode = function_grad_mode(path, function)
     path.frames.append(frame)
     try:
@@ -124,10 +130,12 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
             path.grad_mode = mode.enabled
         if function.owner is not None or (claim is not None and claim.nested):
             path.claim = None  # what a function asks for its own purposes is not asserted
-        return _run(path, scope, function, frame)
+        result = _run(path, scope, function, frame)
+        return transforms.gathered(path, result) if "vmap" in {each.kind for each in function.transforms} else result
     finally:
         path.frames.pop()
         path.grad_mode = saved
+        path.transforms = around
         path.claim = claim
 
 
@@ -158,13 +166,19 @@ def _decorated(path: Path, function: Function) -> Value:
         return function
     value: Value = Function(node, function.scope, function.owner)
     assert isinstance(value, Function)
-    value.decorated, value.grad_mode = True, function.grad_mode
+    value.decorated, value.grad_mode, value.transforms = True, function.grad_mode, function.transforms
     from stridelint.linter.inference.expressions import evaluate
 
     for decorator in reversed(node.decorators):
         name = dotted_name(
             decorator.decorator.func if isinstance(decorator.decorator, cst.Call) else decorator.decorator
         )
+        if name.split(".")[-1] in transforms.DECORATORS:
+            with path.mute():
+                made = transforms.decorated(path, decorator, evaluate(path, function.scope, decorator.decorator), value)
+            if made is not None:
+                value = made
+                continue
         if name.split(".")[-1] in TRANSPARENT:
             continue
         with path.mute():

@@ -128,6 +128,8 @@ torch.arange(24, out=total)
 
     def judge(self, call: OutCall) -> Iterator[Finding]:
         """The shape clause is broken."""
+        if "compile" in call.event.transforms:
+            return  # It raises there (TLC310).
         for index, out in call.outs:
             required = call.required(index).shape
             verdict = shape_clause(call.variant, required, out.facts)

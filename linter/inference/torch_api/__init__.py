@@ -22,6 +22,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     python_api,
     queries,
     raw_memory,
+    transformed,
     types,
     view_ops,
     writes,

@@ -174,6 +174,7 @@ def _converted(call: Call, facts: TensorFacts, alias: Answer, step: str) -> Tens
         tensor.proven,
     )
     value.base = tensor
+    value.batched = tensor.batched
     value.whole = tensor.whole or tensor.facts.kind in ("bool", "integer")
     if alias is Answer.NO and call.name != "clone":
         before = path.facts(tensor)

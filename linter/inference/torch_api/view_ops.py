@@ -51,7 +51,7 @@ def view_of(
     story = base.story if not step or node is None else (*base.story[-3:], (step, node))
     view = TensorValue(new, story, base.proven)
     view.base = base
-    view.whole = base.whole
+    view.whole, view.batched = base.whole, base.batched
     return view
 
 
