@@ -10,8 +10,8 @@ from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.events import Form, TensorEvent
 from stridelint.rules.findings import found, quoted, tuple_text
+from stridelint.rules.layout import screening
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
-from stridelint.rules.screening import name_of
 
 if TYPE_CHECKING:
     from stridelint.rules.screening import Nodes
@@ -99,13 +99,7 @@ z = torch.cat([batch[0][None], batch[1][None]])
     @classmethod
     def places(cls, nodes: Nodes) -> frozenset[str] | None:
         """A batch axis is added in front, somewhere behind a permutation or a conversion."""
-        if not {"permute", "transpose", "movedim", "moveaxis", "memory_format"} & nodes.names:
-            return frozenset()
-        return frozenset(
-            unit
-            for call, unit in nodes.calls
-            if name_of(call.func) in ASKING_NAMES or name_of(call.func) in ("unsqueeze", "expand_dims")
-        )
+        return screening.batches_of_one(nodes)
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """The input is channels_last by its strides, but torch suggests row-major, and so the result is."""
@@ -125,15 +119,6 @@ z = torch.cat([batch[0][None], batch[1][None]])
                 "pixels, but its stride(0) is that of a pixel, so torch takes it for row-major"
             )
             yield found(self, event, message, confidence=min(confidence, plain.confidence), about=(source,))
-
-
-ASKING_NAMES = frozenset(name.rpartition(".")[2] for name in ASKING) | {
-    "Conv2d",
-    "MaxPool2d",
-    "AvgPool2d",
-    "AdaptiveAvgPool2d",
-    "Upsample",
-}
 
 
 def _lost(facts: TensorFacts) -> tuple[Answer, Confidence]:

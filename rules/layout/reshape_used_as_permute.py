@@ -11,8 +11,8 @@ from stridelint.rules.contract.facts import Dims
 from stridelint.rules.contract.sizes import Size
 from stridelint.rules.events import TensorEvent
 from stridelint.rules.findings import found, quoted, tuple_text
+from stridelint.rules.layout import screening
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
-from stridelint.rules.screening import name_of
 
 if TYPE_CHECKING:
     from stridelint.rules.screening import Nodes
@@ -104,8 +104,8 @@ tokens(torch.rand(2, 3, 4, 5))
 
     @classmethod
     def places(cls, nodes: Nodes) -> frozenset[str] | None:
-        """Something is reshaped to two sizes or more."""
-        return frozenset(unit for call, unit in nodes.calls if name_of(call.func) in RESHAPES)
+        """Sizes are given in another order than they were read in."""
+        return screening.reorders(nodes, frozenset(RESHAPES))
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """The sizes asked for are those of the axes, in another order."""

@@ -72,7 +72,9 @@ def _receiver(call: ast.Call) -> ast.expr:
 
 def discards(nodes: Nodes, methods: frozenset[str]) -> frozenset[str]:
     """Where a call of one of the methods stands as a statement, itself or behind a helper that only returns it."""
-    helpers = {function for function, value, _ in nodes.returned if isinstance(value, ast.Call) and name_of(value) in methods}
+    helpers = {
+        function for function, value, _ in nodes.returned if isinstance(value, ast.Call) and name_of(value) in methods
+    }
     return frozenset(
         unit for value, unit in nodes.statements if isinstance(value, ast.Call) and name_of(value) in methods | helpers
     )
@@ -140,3 +142,109 @@ def _integer(node: ast.expr) -> int | None:
         inner = _integer(node.operand)
         return None if inner is None else -inner
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
+
+
+def reorders(nodes: Nodes, reshapes: frozenset[str]) -> frozenset[str]:
+    """Where sizes are given to a reshape in another order than the axes they were read from, or as numbers only."""
+    axes: dict[tuple[str, str], int] = {}
+    for node, unit in nodes.bindings:
+        if not isinstance(node, ast.Assign):
+            continue
+        for target in node.targets:
+            parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+            if parts and name_of(node.value) in ("shape", "size"):
+                axes.update({(unit, name_of(each)): axis for axis, each in enumerate(parts)})
+            axis_read = _axis_read(node.value)
+            if isinstance(target, ast.Name) and axis_read is not None:
+                axes[unit, target.id] = axis_read
+    found = set()
+    for call, unit in nodes.calls:
+        if name_of(call.func) in reshapes and unit not in found and _is_reordered(call, unit, axes):
+            found.add(unit)
+    return frozenset(found)
+
+
+def _axis_read(node: ast.expr) -> int | None:
+    """The axis of `x.size(1)` or `x.shape[1]`."""
+    if isinstance(node, ast.Call) and name_of(node.func) == "size" and node.args:
+        return _integer(node.args[0])
+    return _integer(node.slice) if isinstance(node, ast.Subscript) and name_of(node.value) == "shape" else None
+
+
+def _is_reordered(call: ast.Call, unit: str, axes: dict[tuple[str, str], int]) -> bool:
+    sizes = call.args
+    if sizes and isinstance(sizes[-1], (ast.Tuple, ast.List)):
+        sizes = sizes[-1].elts
+    if len(sizes) < 3:
+        return False
+    read = [axes.get((unit, name_of(each)), _axis_read(each)) for each in sizes]
+    order = [axis for axis in read if axis is not None]
+    unread = [each for each, axis in zip(sizes, read) if axis is None and _integer(each) is None]
+    if order != sorted(order) or len(set(order)) < len(order) or (not order and not unread):
+        return True
+    return any(axis is not None and axis < position for position, axis in enumerate(read))
+
+
+class _Moved(Flow):
+    """Follows tensors whose last axis was moved to the front."""
+
+    def starts(self, node: ast.expr, unit: str) -> bool | None:
+        """A permutation starts it."""
+        if isinstance(node, ast.Constant):
+            return False
+        if isinstance(node, ast.Attribute):
+            return False if node.attr in ("shape", "dtype", "device", "ndim") else None
+        if isinstance(node, ast.Call):
+            name = name_of(node.func)
+            return True if name in _MOVES and _moves_last_to_front(node) else False if name in _CLEAN else None
+        return None
+
+
+_MOVES = frozenset({"permute", "transpose", "movedim", "moveaxis"})
+
+
+def _moves_last_to_front(call: ast.Call) -> bool:
+    """`permute(2, 0, 1)`, `np.transpose(x, (2, 0, 1))`, `movedim(-1, 0)`, or one whose numbers are not written out."""
+    values = call.args
+    if values and isinstance(values[-1], (ast.Tuple, ast.List)):
+        values = values[-1].elts
+    numbers = [_integer(each) for each in values]
+    if None in numbers:
+        return name_of(call.func) == "permute"
+    known = [number for number in numbers if number is not None]
+    if name_of(call.func) in ("movedim", "moveaxis"):
+        return len(known) == 2 and known[1] == 0
+    rank = len(known)
+    return rank > 2 and [number % rank for number in known] == [rank - 1, *range(rank - 1)]
+
+
+class _Batched(Flow):
+    """Follows those of them that then got a batch axis in front."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.moved = _Moved(nodes)
+        super().__init__(nodes)
+
+    def starts(self, node: ast.expr, unit: str) -> bool | None:
+        """`unsqueeze` of a moved tensor starts it, or an index with None."""
+        if isinstance(node, ast.Constant):
+            return False
+        if isinstance(node, ast.Call) and name_of(node.func) in ("unsqueeze", "unsqueeze_", "expand_dims"):
+            return True if self.moved.holds(node, unit) else None
+        if isinstance(node, ast.Subscript):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            adds = any(isinstance(each, ast.Constant) and each.value is None for each in parts)
+            return True if adds and self.moved.holds(node.value, unit) else None
+        return None
+
+
+def batches_of_one(nodes: Nodes) -> frozenset[str]:
+    """Where a tensor that got a batch axis after its axes were moved may be passed on."""
+    if "memory_format" in nodes.names:
+        return frozenset(unit for call, unit in nodes.calls if name_of(call.func) in ("unsqueeze", "expand_dims")) | {
+            unit for _, unit in nodes.bindings
+        }
+    if not _MOVES & nodes.names:
+        return frozenset()
+    flow = _Batched(nodes)
+    return frozenset(unit for call, unit in nodes.calls if flow.holds(call, unit))
