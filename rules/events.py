@@ -58,6 +58,7 @@ class Operand:
     fresh: nothing else refers to this tensor (a temporary).
     whole: its numbers are whole, whatever its dtype.
     batched: it stands for the slices of a tensor that vmap maps over.
+    made_by: the operator of the table whose result it is, unchanged.
     written_by: the call whose out= wrote its numbers; the message is the operator's name.
     out_parameter: set where it is (a part of) what was passed as `out` to the user's function it is used in.
     unread: the copy it is (a part of), where the code does nothing with that copy but write to it.
@@ -73,6 +74,7 @@ class Operand:
     out_parameter: OutParameter | None = None
     written_by: Note | None = None
     batched: bool = False
+    made_by: str = ""
 
 
 class Form(enum.Enum):

@@ -133,6 +133,7 @@ class TensorValue(Value):
     known_sizes: sizes by axis (may be negative) asked for before the rank was known.
     whole: its numbers are whole, whatever its dtype.
     batched: it stands for the slices of a tensor that vmap maps over.
+    made_by: the operator of the table whose result it is.
     written_by: the operator whose out= it was, and the call, unless something else was written since.
     """
 
@@ -152,6 +153,7 @@ class TensorValue(Value):
         self.source: str = ""
         self.whole = False
         self.batched = False
+        self.made_by = ""
         self.written_by: Step | None = None
         self.pending: list[Callable[[], None]] = []
 

@@ -116,7 +116,7 @@ table = torch.full((3,), -1)
 table[0] = 0.7
 table.copy_(torch.rand(3))
 keep = torch.ones(3, dtype=torch.bool)
-keep.masked_fill_(table < 0, float('-inf'))
+keep.masked_fill_(table < 1, float('-inf'))
 """,
             (
                 (
@@ -134,7 +134,7 @@ keep.masked_fill_(table < 0, float('-inf'))
                 (
                     7,
                     1,
-                    "'keep.masked_fill_(table < 0, float('-inf'))' stores True, not -inf, without an error because 'keep' is bool; "
+                    "'keep.masked_fill_(table < 1, float('-inf'))' stores True, not -inf, without an error because 'keep' is bool; "
                     "store into a float tensor, or store True or False",
                 ),
             ),
@@ -147,7 +147,7 @@ ids = torch.arange(4)
 ids[torch.tensor([0, 2])] = torch.rand(2)
 ids.fill_(float('nan'))
 weights = torch.full_like(ids, 0.5)
-real = torch.zeros(4)
+real = torch.rand(4)
 real[:] = torch.fft.fft(real)
 """,
             (

@@ -115,6 +115,7 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         return _written(path, out, results, (operator.name, node))
     values = _values(path, operator, variant, results, node, _inherited(args))
     if isinstance(values, TensorValue):
+        values.made_by = operator.name
         values.whole, values.batched = whole, any(isinstance(each, TensorValue) and each.batched for each in inputs)
         if operator.name in ("cat", "concat", "concatenate"):
             values.raw = raw_memory.joined(args)

@@ -57,6 +57,7 @@ def operand(path: Path, tensor: TensorValue, node: cst.CSTNode | None = None) ->
         outs.parameter_of(path, tensor),
         written,
         tensor.batched,
+        tensor.made_by,
     )
 
 
