@@ -240,13 +240,29 @@ def _advanced(path: Path, tensor: TensorValue, parts: list[Value], node: cst.CST
     if shape is not None and facts.strides is not None and len(parts) == 1 and facts.shape is not None:
         if facts.strides == strides_in_order(facts.shape, range(len(facts.shape))):
             strides = strides_in_order(shape, range(len(shape)))
+    channels = len(parts) == 2 and isinstance(parts[0], Slice) and _is_whole(parts[0])
+    if channels and shape is not None and len(shape) == 4 and facts.rank == 4 and _is_channels_last(facts):
+        strides = strides_in_order(shape, range(4))  # measured: picked channels come first, and end up row-major
     result = TensorFacts(shape, strides, 0, facts.dtype, facts.kind, facts.device, grad, None)
     made = path.tensor(result, node, "", story=tensor.story)
+    if channels and strides is not None and isinstance(node, cst.Subscript):
+        from stridelint.linter.inference.torch_api.emit import emit, operand
+        from stridelint.rules.events import Form
+
+        source = operand(path, tensor, node.value)
+        emit(path, "getitem", Form.OPERATOR, node, {"input": source}, (source,), None, result)
     made.proven = tensor.proven
     made.whole = tensor.whole
     if node is not None and any(_surely_picks(path, part) for part in parts):
         made.copied = Copied(tensor, node, Confidence.CERTAIN)
     return made
+
+
+def _is_channels_last(facts: TensorFacts) -> bool:
+    from stridelint.rules.contract import questions
+    from stridelint.rules.contract.answers import Answer
+
+    return questions.is_contiguous(facts, "channels_last").answer is Answer.YES
 
 
 def _surely_picks(path: Path, part: Value) -> bool:

@@ -58,7 +58,7 @@ class LayoutDropped(Rule):
     name = "layout-dropped"
     severity = Severity.WARNING
     words = ("channels_last", "register_fake")
-    ops = DROPPERS | FACTORIES | STORES | {"contiguous", "cat", "concat"}
+    ops = DROPPERS | FACTORIES | STORES | {"contiguous", "cat", "concat", "getitem"}
 
     VALID = (
         """\
@@ -126,7 +126,11 @@ def _(x):
             if {"register_fake", "custom_op"} & nodes.names_below(ast.List(function.decorator_list))
         }
         if "memory_format" in nodes.names:
-            found |= {unit for call, unit in nodes.calls if name_of(call.func) in _WORDS}
+            found |= {
+                unit
+                for call, unit in nodes.calls
+                if name_of(call.func) in _WORDS or any(each.arg == "memory_format" for each in call.keywords)
+            }
             found |= {
                 unit
                 for node, unit in nodes.bindings
