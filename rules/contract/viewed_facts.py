@@ -57,7 +57,11 @@ def _cannot_view(facts: TensorFacts, shape: Dims) -> Judgement:
         possible = reshaping.is_view_possible(*pair(tensors[0]), extra[0])
         return None if possible is None else not possible
 
-    return judge(question, [facts], shape)
+    judgement = judge(question, [facts], shape)
+    # Where the numbers of elements are not one and the same expression, sizes that the instances take for different
+    # ones may be equal after all: `x.view(n, -1, d)` gives back an axis of size d that was read from another tensor.
+    same = facts.shape is not None and sizes.product(facts.shape) == sizes.product(shape)
+    return judgement if same or judgement.answer is not Answer.YES else UNKNOWN
 
 
 def _view_strides(facts: TensorFacts, shape: Dims) -> Dims | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stridelint.rules.claims import Claim, Kind
-from stridelint.rules.events import TensorEvent
+from stridelint.rules.events import Form, TensorEvent
 from stridelint.rules.findings import found, quoted
 from stridelint.rules.layout import screening
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
@@ -80,6 +80,8 @@ from torch import nn
 
 net = nn.Linear(2, 2)
 net.to(torch.float64)
+labels = torch.tensor([1, -100])
+labels.masked_fill_(labels == -100, 0)
 
 def convert(batch, device):
     batch.to(device)
@@ -140,7 +142,7 @@ nhwc(x)
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """A conversion of a tensor stands as a statement."""
-        if event.discarded_at is None or event.out is not None or not event.tensors:
+        if event.discarded_at is None or event.out is not None or not event.tensors or event.form is Form.INPLACE:
             return
         source = event.tensors[0]
         message = (

@@ -48,7 +48,7 @@ from stridelint.rules.events import Form
 
 # Methods that hardly anything but a tensor has: calling one shows that the receiver is a tensor.
 PROVING = frozenset(
-    """dim unsqueeze permute softmax log_softmax sigmoid matmul bmm mm stride data_ptr numel requires_grad_ detach_ masked_fill masked_fill_
+    """dim unsqueeze permute softmax log_softmax sigmoid matmul bmm mm stride data_ptr numel detach_ masked_fill masked_fill_
     index_select scatter scatter_ gather unfold narrow repeat_interleave view_as expand_as chunk argmax argmin clamp clamp_ backward""".split()
 )
 # Methods that own classes have too, to apply them to the tensors they hold.
