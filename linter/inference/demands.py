@@ -6,7 +6,8 @@ import libcst as cst
 
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.syntax import walk
-from stridelint.linter.inference.torch_api.emit import emit, operand
+from stridelint.linter.inference.torch_api.emit import emit, operand, source_text
+from stridelint.linter.inference.values import TensorValue
 from stridelint.rules.events import Form
 
 
@@ -20,7 +21,18 @@ def refused(path: Path, node: cst.CSTNode, test: cst.BaseExpression) -> None:
     tensor, query, written = path.denied
     if any(each is query for each in walk(test)):
         source = operand(path, tensor, written)
-        emit(path, "refused", Form.METHOD, node, {"input": source}, (source,))
+        passed = _passing_call(path, tensor)
+        sites = {} if passed is None else {"passed": passed}
+        emit(path, "refused", Form.METHOD, node, {"input": source, "call": source_text(passed)}, (source,), sites=sites)
+
+
+def _passing_call(path: Path, tensor: TensorValue) -> cst.CSTNode | None:
+    """The call that hands on the tensor from where its layout was decided."""
+    decided = tensor.story[-1][1] if tensor.story else None
+    for frame, inner in zip(reversed(path.frames[:-1]), reversed(path.frames[1:])):
+        if any(each is decided for each in walk(frame.function.node)):
+            return inner.call
+    return path.frames[0].call if path.frames else None
 
 
 def _is_test(node: cst.CSTNode) -> bool:

@@ -87,7 +87,7 @@ pack(torch.rand(3, 4).t())
                     12,
                     "'torch.from_numpy(frame[:, :, ::-1])' raises: the array 'frame[:, :, ::-1]' has a negative stride; use .copy()",
                 ),
-                (8, 5, "this fails: 'x' is not contiguous, its strides are (1, 4)"),
+                (11, 1, "'pack(torch.rand(3, 4).t())' raises: 'x' is not contiguous, its strides are (1, 4)"),
             ),
         ),
     )
@@ -110,9 +110,18 @@ pack(torch.rand(3, 4).t())
             for tensor in event.tensors:
                 judgement = questions.is_contiguous(tensor.facts, "contiguous_format")
                 if judgement.answer is Answer.NO:
-                    what = "this fails" if event.op == "refused" else f"'{event.text}' raises"
+                    passed = event.argument_sites.get("passed")
+                    text = event.arguments["call"] if passed is not None else event.text
+                    what = f"'{text}' raises" if passed is not None or event.op != "refused" else "this fails"
                     message = f"{what}: {quoted(tensor)} is not contiguous, its strides are {tuple_text(tensor.facts.strides)}"
-                    yield found(self, event, message, confidence=judgement.confidence, about=(tensor,))
+                    yield found(
+                        self,
+                        event,
+                        message,
+                        confidence=judgement.confidence,
+                        about=(tensor,),
+                        site=passed or event.site,
+                    )
                     return
 
     def _array(self, event: TensorEvent) -> Iterator[Finding]:
