@@ -37,6 +37,7 @@ class Nodes:
         self.functions: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, str]] = []
         self.classes: list[ast.ClassDef] = []
         self.returned: list[tuple[str, ast.expr, str]] = []
+        self.has_negative_step = False
         self.operations: list[tuple[ast.BinOp, str]] = []
         self.compared: list[tuple[ast.Compare, str]] = []
         self._names: dict[str, set[str]] = {"": set()}
@@ -75,6 +76,8 @@ class Nodes:
                 self.returned.append((function, node.value, unit))  # type: ignore[attr-defined]
             elif kind is ast.BinOp:
                 self.operations.append((node, unit))  # type: ignore[arg-type]
+            elif kind is ast.Slice:
+                self.has_negative_step |= isinstance(node.step, ast.UnaryOp)  # type: ignore[attr-defined]
             elif kind is ast.Compare:
                 self.compared.append((node, unit))  # type: ignore[arg-type]
             if kind is ast.AugAssign:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 CONVOLUTIONS = frozenset({"nn.functional.conv2d", "conv2d"})
 _WORDS = ("is_contiguous(", "from_numpy(", "as_tensor(", "tensor(", "save_file(", "DistributedDataParallel")
+# Only an array with a negative stride is refused by these.
+_FROM_ARRAY = {"from_numpy", "as_tensor", "tensor"}
+_FLIPS = {"flip", "fliplr", "flipud", "rot90"}
 
 
 class ContiguityRequired(Rule):
@@ -96,6 +99,8 @@ pack(torch.rand(3, 4).t())
     def places(cls, nodes: Nodes) -> frozenset[str] | None:
         """Something demands row-major memory."""
         names = {word.rstrip("(") for word in _WORDS} | {"save"}
+        if not (nodes.has_negative_step or _FLIPS & nodes.names):
+            names -= _FROM_ARRAY
         return frozenset(unit for call, unit in nodes.calls if name_of(call.func) in names)
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
