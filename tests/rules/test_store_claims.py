@@ -184,3 +184,21 @@ def test_transforms_refuse(example: Any) -> None:
     assert len(raised) == len(said)
     for text in said:
         assert text is not None and any(text[1] in each for each in raised), (text, raised)
+
+
+def test_custom_outs_differ_from_torch() -> None:
+    """TLC309: torch's own `out=` refuses what `copy_`, `out[...] =` and `.data` let pass, and returns out."""
+    out, wide = torch.zeros(2, dtype=torch.int64), torch.zeros(4, 3)
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        torch.mul(torch.rand(2), 0.5, out=out)
+    out.copy_(torch.tensor([0.9, 0.7]))
+    assert out.tolist() == [0, 0]
+    with pytest.warns(UserWarning, match="resized"):
+        torch.mul(torch.rand(3), 2, out=wide.clone())
+    wide[...] = torch.ones(3)
+    assert wide.sum() == 12
+    table = torch.nn.Parameter(torch.rand(2))
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        torch.mul(torch.rand(2), 2, out=table)
+    table.data.copy_(torch.zeros(2))
+    assert torch.add(torch.ones(2), 1, out=(given := torch.empty(2))) is given
