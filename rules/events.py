@@ -43,10 +43,22 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class OutParameter:
-    """The parameter `out` of a user's function: the tensor as it was passed, and the function's definition."""
+    """The parameter `out` of a user's function, and what the function does with it, by the way it is written.
+
+    facts: of the tensor that was passed.
+    writes: it is written into. last_writes: the statements and calls that do so right before the function returns.
+    handed: it is handed on to code that may do anything. aliased: what a write returns is used.
+    rebound: where another value is assigned to the name. returns_values: some `return` has a value.
+    """
 
     facts: TensorFacts
-    function: Site
+    function: str = ""
+    writes: bool = False
+    last_writes: tuple[Site, ...] = ()
+    handed: bool = False
+    aliased: bool = False
+    rebound: Site | None = None
+    returns_values: bool = False
 
 
 @dataclass(frozen=True, slots=True)

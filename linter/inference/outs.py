@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import libcst as cst
 
+from stridelint.linter.inference.out_usage import is_last_write, usage
 from stridelint.linter.inference.path import Frame, Path
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.values import (
@@ -17,7 +20,6 @@ from stridelint.linter.inference.values import (
     Value,
 )
 from stridelint.rules.contract.facts import TensorFacts
-from stridelint.rules.custom_out import usage
 from stridelint.rules.events import Form, OutParameter, Site
 
 
@@ -26,10 +28,28 @@ def enter(path: Path, frame: Frame, scope: Scope) -> None:
     given = scope.values.get("out")
     if not isinstance(given, (TensorValue, Unknown)) or not isinstance(frame.function.node, cst.FunctionDef):
         return
-    if not usage(frame.function.node).is_contract:
+    known = path.program.once(frame.function.node, parameter, frame.function.node)
+    if known is None:
         return
     facts = path.facts(given) if isinstance(given, TensorValue) else TensorFacts()
-    frame.given_out, frame.out_parameter = given, OutParameter(facts, Site(frame.function.node))
+    frame.given_out, frame.out_parameter = given, dataclasses.replace(known, facts=facts)
+
+
+def parameter(function: cst.FunctionDef) -> OutParameter | None:
+    """What is written about the parameter `out` of a function; None where that is not like torch's."""
+    known = usage(function)
+    if not known.is_contract:
+        return None
+    return OutParameter(
+        TensorFacts(),
+        function.name.value,
+        writes=bool(known.writes),
+        last_writes=tuple(Site(node) for node in known.writes if is_last_write(function, node)),
+        handed=bool(known.handed),
+        aliased=known.aliased,
+        rebound=Site(known.rebindings[-1]) if known.rebindings else None,
+        returns_values=known.returns_values,
+    )
 
 
 def parameter_of(path: Path, tensor: TensorValue) -> OutParameter | None:

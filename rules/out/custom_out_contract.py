@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import sizes
@@ -12,7 +12,7 @@ from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import Dims
 from stridelint.rules.contract.stored import tensor_lost
-from stridelint.rules.events import Operand, OutParameter, Site, TensorEvent, Unknown
+from stridelint.rules.events import Operand, OutParameter, TensorEvent, Unknown
 from stridelint.rules.findings import found, tuple_text
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
@@ -229,31 +229,27 @@ whiten(torch.rand(5, 2), out=table)
             yield found(self, event, f"'{event.text}' {message}", about=about, claim=claim)
 
     def _returned(self, event: TensorEvent) -> Iterator[Finding]:
-        from stridelint.rules.custom_out import usage
-
-        parameter, called = event.arguments["function"], event.arguments["called"]
-        if not isinstance(parameter, OutParameter) or event.arguments["is_out"]:
+        parameter, called, value = (event.arguments[name] for name in ("function", "called", "value"))
+        if not isinstance(parameter, OutParameter) or event.arguments["is_out"] or parameter.handed:
             return
-        function: Any = parameter.function.node
-        known, name = usage(function), function.name.value
-        value = event.arguments["value"]
-        if known.handed or (event.arguments["is_out"] is None and known.aliased):
+        if event.arguments["is_out"] is None and parameter.aliased:
             return
-        if known.rebindings and not known.writes:
+        name = parameter.function
+        if parameter.rebound is not None and not parameter.writes:
             if event.arguments["given"]:
                 message = (
                     f"'{name}' binds 'out' to another tensor here, so that the one it was given is not written; write into it, as "
                     "torch's out= does"
                 )
-                yield found(self, event, message, site=Site(known.rebindings[-1]), confidence=_sure(called))
+                yield found(self, event, message, site=parameter.rebound, confidence=_sure(called))
             return
         nothing = value is None
         if not nothing and not isinstance(value, (Operand, Unknown)):
             return
-        if (nothing and not known.returns_values) or not event.arguments["given"] or not (known.writes or called):
+        if (nothing and not parameter.returns_values) or not event.arguments["given"] or not (parameter.writes or called):
             return
         what = "None" if nothing else "another tensor"
-        if not known.writes:
+        if not parameter.writes:
             message = f"'{name}' ignores the 'out' it is given; write into it and return it, as torch's out= does"
         else:
             message = f"'{name}' returns {what} when it is given 'out', where torch returns out itself; return out"
@@ -265,8 +261,6 @@ def _sure(called: object) -> Confidence:
 
 
 def _written(event: TensorEvent, target: Operand, parameter: OutParameter, value: Operand) -> str | None:
-    from stridelint.rules.custom_out import is_last_write
-
     kind = target.facts.kind or kind_of(target.facts.dtype)
     if (
         kind is not None
@@ -285,8 +279,7 @@ def _written(event: TensorEvent, target: Operand, parameter: OutParameter, value
     before_shape, after_shape = value.facts.shape, target.facts.shape
     if not before_shape or after_shape is None or not _differ(before_shape, after_shape):
         return None
-    function: Any = parameter.function.node
-    if not is_last_write(function, event.site.node):  # type: ignore[arg-type]  # a node of LibCST
+    if all(event.site.node is not site.node for site in parameter.last_writes):
         return None
     return (
         f"broadcasts the result from {tuple_text(before_shape)} to {tuple_text(after_shape)} without an error, where torch's "

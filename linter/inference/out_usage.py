@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -38,7 +37,6 @@ class Usage:
         return not self.reads and (self.optional or bool(self.writes))
 
 
-@functools.lru_cache(maxsize=256)
 def usage(function: cst.FunctionDef) -> Usage:
     """Read a function that has a parameter `out`."""
     found = Usage()
