@@ -182,7 +182,7 @@ def _(x):
 
     def check_module(self, module: libcst.Module) -> Iterator[Finding]:
         """Fake kernels that promise other strides than the real one returns."""
-        from stridelint.rules.fake_kernels import mismatches
+        from stridelint.rules.forms.fake_kernels import mismatches
 
         for node, message in mismatches(module):
             yield Finding(type(self), Site(node), message)

@@ -130,7 +130,7 @@ def like(x, y):
 
     def check_module(self, module: libcst.Module) -> Iterator[Finding]:
         """The forms that such guesses have."""
-        from stridelint.rules.guessed_layouts import guesses
+        from stridelint.rules.forms.guessed_layouts import guesses
 
         for guess in guesses(module):
             yield Finding(

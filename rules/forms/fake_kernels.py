@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from stridelint.rules.guessed_layouts import below
+from stridelint.rules.forms.guessed_layouts import below
 
 # Methods and functions of torch whose result has the strides of their (first) tensor.
 ELEMENTWISE = frozenset(
