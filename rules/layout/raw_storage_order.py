@@ -135,6 +135,11 @@ again = flat.view(weight.shape)
                 for each in _calls(arg)
             ):
                 found.add(unit)
+        found |= {
+            unit
+            for node, unit in nodes.bindings
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and name_of(node.value) in POINTERS
+        }
         return frozenset(found)
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
