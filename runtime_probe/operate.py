@@ -100,6 +100,8 @@ def run(op: str, form: Form, arguments: Mapping[str, Any], out: Any = None) -> A
         return _module(given.get("parameters", ()), given["memory_format"])
     if op == "setitem":
         return _store(given)
+    if op == "getitem":
+        return _picked_channels(given["input"])
     if op in ("equal", "allclose", "assert_close"):
         return _comparison(op, given)
     if form is Form.OPERATOR and op in _OPERATORS and len(given) == 2:
@@ -184,6 +186,13 @@ def _module(parameters: Any, memory_format: Any) -> Any:
     for index, tensor in enumerate(parameters):
         module.register_buffer(f"tensor{index}", tensor.detach())
     return module.to(memory_format=memory_format)
+
+
+def _picked_channels(tensor: Any) -> Any:
+    """`input[:, index]`: an event of a pick by an index tensor tells that channels are picked, not which; here all, reversed."""
+    import torch
+
+    return tensor[:, torch.arange(tensor.shape[1], device=tensor.device).flip(0)]
 
 
 def _store(given: Mapping[str, Any]) -> Any:
