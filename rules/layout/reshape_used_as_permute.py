@@ -70,6 +70,14 @@ def add_axis(x):
 
 add_axis(torch.rand(2, 3))
 """,
+        """\
+import torch.nn.functional as F
+
+def relative_shift(scores):
+    n, heads, rows, columns = scores.shape
+    scores = F.pad(scores, (1, 0)).view(n, heads, -1, rows)
+    return scores[:, :, 1:].view(n, heads, rows, columns)
+""",
     )
     INVALID = (
         Invalid(
@@ -119,12 +127,19 @@ tokens(torch.rand(2, 3, 4, 5))
         )
         if answer is not Answer.YES and axis_order.swaps_channels(source.facts.shape, requested):
             answer, confidence = Answer.YES, Confidence.LIKELY
+        if _may_be_a_shift(source.facts.shape, requested):
+            confidence = confidence if confidence is Confidence.CERTAIN else Confidence.POSSIBLE
         if answer is Answer.YES:
             message = (
                 f"'{event.text}' asks for the axes of {quoted(source)}, of shape {tuple_text(source.facts.shape)}, in another "
                 "order: its numbers stay in theirs; use permute"
             )
             yield found(self, event, message, confidence=confidence, about=(source,))
+
+
+def _may_be_a_shift(shape: Dims, requested: Dims) -> bool:
+    """The last two of several axes trade sizes: the relative shift of attention scores does so on purpose, and back again."""
+    return len(shape) == len(requested) >= 4 and shape[:-2] == requested[:-2]
 
 
 def _is_dims(value: object) -> TypeGuard[Dims]:
