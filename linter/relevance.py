@@ -55,7 +55,7 @@ class _Unit:
 
 def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]]) -> Plan:
     """What to read, for the rules that passed the screen."""
-    places = [(_identifiers(rule.words), rule.places(nodes)) for rule in rules]
+    places = [(_identifiers(rule.words), rule.places_in(nodes)) for rule in rules]
     wanted = {word for words, found in places if found is None for word in words}
     exact = frozenset().union(*(found for _, found in places if found is not None))
     units = [

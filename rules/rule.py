@@ -81,8 +81,15 @@ class Rule:
         """Whether the rule can fire in a module at all, by its stdlib tree; asked only when `words` occur in its code."""
         from stridelint.rules.screening import nodes_of
 
-        places = cls.places(nodes_of(tree))
+        places = cls.places_in(nodes_of(tree))
         return places is None or bool(places)
+
+    @classmethod
+    def places_in(cls, nodes: Nodes) -> frozenset[str] | None:
+        """`places`, worked out once per module."""
+        if cls not in nodes.places:
+            nodes.places[cls] = cls.places(nodes)
+        return nodes.places[cls]
 
     @classmethod
     def places(cls, nodes: Nodes) -> frozenset[str] | None:

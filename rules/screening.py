@@ -31,6 +31,7 @@ class Nodes:
 
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
+        self.places: dict[object, frozenset[str] | None] = {}  # by rule: where it can fire
         self.calls: list[tuple[ast.Call, str]] = []
         self.bindings: list[tuple[ast.AST, str]] = []
         self.statements: list[tuple[ast.expr, str]] = []

@@ -15,10 +15,10 @@ from stridelint.linter.inference.scopes import ModuleScope, flat_statements, mak
 from stridelint.linter.inference.statements import execute
 from stridelint.linter.inference.values import Arguments, Class, Constant, Function
 
-MAX_PATHS = 6
-ROOT_STEPS = 4_000
+MAX_PATHS = 5
+ROOT_STEPS = 3_000
 LEADING_PATHS = 2
-LEADING_STEPS = 1_500
+LEADING_STEPS = 1_000
 MODULE_STEPS = 60_000
 
 
