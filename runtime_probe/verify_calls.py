@@ -10,9 +10,10 @@ from typing import Any
 from stridelint.rules.contract import operators
 from stridelint.rules.contract.operators import Operator, Variant
 from stridelint.rules.contract.signatures import Signature
+from stridelint.runtime_probe.facts_of_tensor import facts_of
 from stridelint.runtime_probe.harvest_calls import Call, Outcome, attempt, bind, cast
 from stridelint.runtime_probe.harvest_plain import plain_calls
-from stridelint.runtime_probe.verify_draw import Draw, facts_of
+from stridelint.runtime_probe.verify_draw import Draw
 
 DTYPES = (
     "bool",

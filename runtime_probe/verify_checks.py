@@ -10,7 +10,8 @@ from stridelint.rules.contract import copies, elementwise, joins, layout, questi
 from stridelint.rules.contract.dtypes import Scalar, can_cast, result_type
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.layout import Raises
-from stridelint.runtime_probe.verify_draw import DTYPES, Draw, Report, facts_of, outcome
+from stridelint.runtime_probe.facts_of_tensor import facts_of
+from stridelint.runtime_probe.verify_draw import DTYPES, Draw, Report, outcome
 
 _FORMATS = ("contiguous_format", "channels_last", "channels_last_3d")
 

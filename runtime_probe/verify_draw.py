@@ -9,9 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from stridelint.rules.contract.dtypes import kind_of
-from stridelint.rules.contract.facts import TensorFacts
-
 # Dtypes that eager CPU operators compute with.
 DTYPES = (
     "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
@@ -67,22 +64,6 @@ class Report:
         lines += [f"smallest mismatch of {kind}: {text}" for kind, (_, text) in sorted(self.examples.items())]
         lines.append(f"{self.total} checks, {sum(self.mismatches.values())} mismatches")
         return "\n".join(lines)
-
-
-def facts_of(tensor: Any) -> TensorFacts:
-    """The complete facts of a real tensor."""
-    dtype = str(tensor.dtype)[6:]
-    return TensorFacts(
-        shape=tuple(tensor.shape),
-        strides=tuple(tensor.stride()),
-        storage_offset=tensor.storage_offset(),
-        dtype=dtype,
-        kind=kind_of(dtype),
-        device=str(tensor.device),
-        requires_grad=tensor.requires_grad,
-        is_leaf=tensor.is_leaf,
-        storage=tensor.untyped_storage().data_ptr(),
-    )
 
 
 class Draw:

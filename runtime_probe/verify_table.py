@@ -9,9 +9,10 @@ from typing import Any
 from stridelint.rules.contract import operators, out_contract
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.verdict import Verdict
+from stridelint.runtime_probe.facts_of_tensor import facts_of
 from stridelint.runtime_probe.harvest_calls import Outcome, attempt, same_values
 from stridelint.runtime_probe.verify_calls import DTYPES, Case, case
-from stridelint.runtime_probe.verify_draw import Draw, Report, facts_of
+from stridelint.runtime_probe.verify_draw import Draw, Report
 
 
 def _outs(made: Case) -> list[Any]:

@@ -7,7 +7,8 @@ from typing import Any
 from stridelint.rules.contract import overlap, reshaping, views
 from stridelint.rules.contract.dtypes import itemsize
 from stridelint.rules.contract.layout import Raises
-from stridelint.runtime_probe.verify_draw import Draw, Report, facts_of, outcome
+from stridelint.runtime_probe.facts_of_tensor import facts_of
+from stridelint.runtime_probe.verify_draw import Draw, Report, outcome
 
 
 def _place(tensor: Any) -> tuple[Any, ...] | None:

@@ -55,7 +55,7 @@ def explore(
 
 def module_scope(program: Program, main: bool) -> ModuleScope:
     """A fresh scope of the module's names."""
-    scope = ModuleScope(program.index, sequential=main)
+    scope = ModuleScope(program.index)
     scope.values["__name__"] = Constant("__main__" if main else "module")
     scope.values["__file__"] = Constant("file.py")
     return scope

@@ -203,10 +203,9 @@ class Scope:
 class ModuleScope(Scope):
     """The module's names. Those not assigned yet on this path are evaluated from their only binding when asked for."""
 
-    def __init__(self, index: ModuleIndex, sequential: bool = False) -> None:
+    def __init__(self, index: ModuleIndex) -> None:
         super().__init__(None)
         self.index = index
-        self.sequential = sequential
         self._pending: set[str] = set()
 
     def get(self, path: Path, name: str) -> Value | None:
