@@ -127,7 +127,7 @@ def event_of(document: Document) -> TensorEvent:
         facts_of(document["result"]),
         Answer.of(document["grad_mode"]),
         Site() if document["discarded"] else None,
-        text=document["text"],
+        wording=document["text"],
     )
 
 

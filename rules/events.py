@@ -7,8 +7,9 @@ The reader produces events from code (with LibCST nodes as sites), the probe pro
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import TensorFacts
@@ -29,6 +30,15 @@ class Note:
 
     site: Site
     message: str
+
+
+# How something is written; to be called where it takes work to tell, as most events lead to no finding.
+Wording: TypeAlias = str | Callable[[], str]
+
+
+def worded(wording: Wording) -> str:
+    """The text itself."""
+    return wording if isinstance(wording, str) else wording()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +75,7 @@ class OutParameter:
 class Operand:
     """A tensor that takes part in an event.
 
-    text: how the code names it ("self.buffer", "x.t()").
+    wording: how the code names it ("self.buffer", "x.t()"), or what tells; see `text`.
     story: where it was made and where its layout, dtype or grad was decided, oldest first.
     fresh: nothing else refers to this tensor (a temporary).
     whole: its numbers are whole, whatever its dtype.
@@ -77,7 +87,7 @@ class Operand:
     """
 
     facts: TensorFacts
-    text: str = ""
+    wording: Wording = ""
     story: tuple[Note, ...] = ()
     site: Site = Site()
     fresh: bool = False
@@ -87,6 +97,11 @@ class Operand:
     written_by: Note | None = None
     batched: bool = False
     made_by: str = ""
+
+    @property
+    def text(self) -> str:
+        """How the code names it."""
+        return worded(self.wording)
 
 
 class Form(enum.Enum):
@@ -119,6 +134,7 @@ class TensorEvent:
     grad_mode: whether gradients are recorded.
     discarded_at: the statement that throws the result away: the call itself, or that of a helper which only returns it;
         also an assignment that changes a tensor in place.
+    wording: the call as written, or what tells; see `text`.
     site: the whole call; `argument_sites` gives those of single arguments.
     distributed: where the DistributedDataParallel was made within whose call it happens.
     then: the method that is called at once on the result of a conversion ("view" in `x.contiguous().view(-1)`).
@@ -137,10 +153,15 @@ class TensorEvent:
     discarded_at: Site | None = None
     argument_sites: Mapping[str, Site] = field(default_factory=dict)
     confidence: Confidence = Confidence.CERTAIN
-    text: str = ""
+    wording: Wording = ""
     then: str = ""
     distributed: Site | None = None
     transforms: frozenset[str] = frozenset()
+
+    @property
+    def text(self) -> str:
+        """The call as it is written, on one line."""
+        return worded(self.wording)
 
     @property
     def discarded(self) -> bool:

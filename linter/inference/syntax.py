@@ -28,7 +28,10 @@ _TRIVIA = (
 
 
 @functools.cache
-def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
+def _fields(kind: type) -> tuple[str, ...] | None:
+    """The fields of a kind of node that can hold code; None for what is no node."""
+    if not issubclass(kind, cst.CSTNode):
+        return None
     return tuple(
         field.name
         for field in dataclasses.fields(kind)
@@ -37,16 +40,17 @@ def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     )
 
 
-def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes directly below one, without white space and punctuation."""
-    for name in _fields(type(node)):
+    found: list[cst.CSTNode] = []
+    for name in _fields(type(node)) or ():
         value = getattr(node, name)
-        if isinstance(value, (list, tuple)):
-            for each in value:
-                if isinstance(each, cst.CSTNode):
-                    yield each
-        elif isinstance(value, cst.CSTNode):
-            yield value
+        kind = type(value)
+        if kind is list or kind is tuple:
+            found += value
+        elif _fields(kind) is not None:
+            found.append(value)
+    return found
 
 
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -55,7 +59,7 @@ def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     while waiting:
         each = waiting.pop()
         yield each
-        waiting.extend(children(each))
+        waiting += children(each)
 
 
 def comments(node: cst.CSTNode) -> list[str]:

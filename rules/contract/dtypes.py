@@ -142,9 +142,9 @@ def promote_types(left: str, right: str) -> str | None:
     return "int16" if low.kind == "integer" else "float32"
 
 
-_ARITHMETIC = tuple(DTYPES)
-_PLACES = ("tensor", "zero")  # 0-dim tensors rank below others, Python numbers below both.
-_State: TypeAlias = tuple[str | None, str | None, str | None]
+_ALL = frozenset(DTYPES)
+# Operands by how much their dtype counts: tensors with axes, 0-dim tensors, Python numbers.
+_CATEGORIES = (0, 1, 2)
 
 
 def _merged(current: str | None, added: str) -> tuple[str | None, bool]:
@@ -170,49 +170,62 @@ def _combined(higher: str | None, lower: str | None) -> tuple[str | None, bool]:
     return higher, True
 
 
-def _choices(operand: Operand, default_dtype: str) -> list[tuple[int, str]]:
-    """All (category, dtype) that an operand may turn out to have; categories: 0 with axes, 1 0-dim tensor, 2 number."""
+class _Choice(NamedTuple):
+    """The categories and dtypes that an operand may turn out to have."""
+
+    categories: tuple[int, ...]
+    dtypes: frozenset[str]
+
+
+def _choice(operand: Operand, default_dtype: str) -> _Choice:
     if isinstance(operand, Scalar):
         by_kind = {"bool": "bool", "integer": "int64", "float": default_dtype, "complex": _COMPLEX_OF[default_dtype]}
-        return [(2, dtype) for kind, dtype in by_kind.items() if operand.kind in (None, kind)]
-    if operand.dtype is not None:
-        names: Iterable[str] = [operand.dtype] if operand.dtype in DTYPES else ()
-    else:
-        names = [name for name in _ARITHMETIC if operand.kind in (None, kind_of(name))]
+        return _Choice((2,), frozenset(dtype for kind, dtype in by_kind.items() if operand.kind in (None, kind)))
     rank = operand.rank
-    places = (0, 1) if rank is None else (0,) if rank > 0 else (1,)
-    return list(itertools.product(places, names))
+    categories = (0, 1) if rank is None else (0,) if rank > 0 else (1,)
+    return _Choice(categories, _dtypes_of(operand.dtype, operand.kind))
+
+
+@functools.cache
+def _dtypes_of(dtype: str | None, kind: str | None) -> frozenset[str]:
+    if dtype is not None:
+        return frozenset({dtype}) & _ALL
+    return frozenset(name for name in DTYPES if kind in (None, kind_of(name)))
 
 
 def possible_types(operands: Sequence[Operand], default_dtype: str) -> frozenset[str]:
     """Every dtype that the operands, as far as they are known, can promote to in a legal call."""
-    choices = []
-    for operand in operands:
-        found = _choices(operand, default_dtype)
-        if not found:
-            return frozenset()
-        choices.append(tuple(found))
-    return _reachable(tuple(choices))
+    return _reachable(tuple(_choice(operand, default_dtype) for operand in operands))
 
 
 @functools.lru_cache(maxsize=4096)
-def _reachable(choices: tuple[tuple[tuple[int, str], ...], ...]) -> frozenset[str]:
-    states: set[_State] = {(None, None, None)}
-    for found in choices:
-        following: set[_State] = set()
-        for state in states:
-            for category, dtype in found:
-                merged, legal = _merged(state[category], dtype)
-                if legal:
-                    following.add(state[:category] + (merged,) + state[category + 1 :])  # type: ignore[arg-type]
-        states = following
+def _reachable(choices: tuple[_Choice, ...]) -> frozenset[str]:
     results: set[str] = set()
-    for with_axes, zero_dim, wrapped in states:
-        lower, legal = _combined(zero_dim, wrapped)
-        result, still = _combined(with_axes, lower)
-        if legal and still and result is not None:
-            results.add(result)
-    return frozenset(results)
+    for categories in itertools.product(*(choice.categories for choice in choices)):
+        with_axes, zero_dim, numbers = (
+            functools.reduce(
+                _all_merged, (choice.dtypes for choice, each in zip(choices, categories) if each == category), _NOTHING
+            )
+            for category in _CATEGORIES
+        )
+        results |= _all_combined(with_axes, _all_combined(zero_dim, numbers)) - _NOTHING
+    return frozenset(each for each in results if each is not None)
+
+
+# What a category promotes to before it has an operand.
+_NOTHING: frozenset[str | None] = frozenset({None})
+
+
+@functools.lru_cache(maxsize=4096)
+def _all_merged(current: frozenset[str | None], added: frozenset[str]) -> frozenset[str | None]:
+    pairs = (_merged(left, right) for left in current for right in added)
+    return frozenset(dtype for dtype, legal in pairs if legal)
+
+
+@functools.lru_cache(maxsize=4096)
+def _all_combined(higher: frozenset[str | None], lower: frozenset[str | None]) -> frozenset[str | None]:
+    pairs = (_combined(left, right) for left in higher for right in lower)
+    return frozenset(dtype for dtype, legal in pairs if legal)
 
 
 def result_type(operands: Sequence[Operand], default_dtype: str = "float32") -> str | None:

@@ -287,7 +287,7 @@ def test_events_survive_a_document() -> None:
     operand = Operand(facts, "x", fresh=True, whole=True)
     arguments = {"input": operand, "other": float("inf"), "alpha": 1j, "sizes": (1, (2, None)), "name": "floor"}
     event = TensorEvent(
-        "add", Form.FUNCTION, arguments, (operand,), Site(), (operand, operand), facts, Answer.NO, Site(), text="t"
+        "add", Form.FUNCTION, arguments, (operand,), Site(), (operand, operand), facts, Answer.NO, Site(), wording="t"
     )
     back = documents.event_of(json.loads(json.dumps(documents.event_document(event))))
     assert back == event

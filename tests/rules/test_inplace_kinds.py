@@ -59,7 +59,7 @@ def test_reports_what_torch_refuses(op: str) -> None:
         for given in arguments(op):
             target = torch.ones(3, dtype=getattr(torch, dtype))
             plain = {"input": operand(target), **{name: operand(value) for name, value in given.items()}}
-            found = list(rule.check(TensorEvent(op, Form.INPLACE, plain, (), Site(), text="x.op_()")))
+            found = list(rule.check(TensorEvent(op, Form.INPLACE, plain, (), Site(), wording="x.op_()")))
             said = refusal(op, target, given)
             if found:
                 assert said, (dtype, given)

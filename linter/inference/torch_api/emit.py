@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as Dict
+from dataclasses import dataclass
 
 import libcst as cst
 
 from stridelint.linter.inference import copies, outs
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.syntax import walk
 from stridelint.linter.inference.values import (
     Constant,
@@ -39,16 +41,27 @@ def source_text(node: cst.CSTNode | None) -> str:
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
 
 
+@dataclass(frozen=True, eq=False)
+class Written:
+    """How a node is written, worked out when somebody asks."""
+
+    program: Program
+    node: cst.CSTNode
+
+    def __call__(self) -> str:
+        return self.program.once(self.node, source_text, self.node)
+
+
 def operand(path: Path, tensor: TensorValue, node: cst.CSTNode | None = None) -> Operand:
     """A tensor as it takes part in an event; `node` is how the code refers to it there."""
     path.reads(tensor)
     written = None if tensor.written_by is None else Note(Site(tensor.written_by[1]), tensor.written_by[0])
-    text = (tensor.name or "") if node is None else path.program.once(node, source_text, node) or tensor.name or ""
+    wording = (tensor.name or "") if node is None else Written(path.program, node)
     story = tuple(Note(Site(where), what) for what, where in tensor.story)
     fresh = tensor.name is None and not tensor.is_parameter
     return Operand(
         path.facts(tensor),
-        text,
+        wording,
         story,
         Site(node),
         fresh,
@@ -135,7 +148,7 @@ def emit(
             discarded_at,
             argument_sites,
             confidence,
-            path.program.once(node, source_text, node),
+            Written(path.program, node),
             followers.get(node, ""),
             transforms=transforms,
             distributed=wrapper,
