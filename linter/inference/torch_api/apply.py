@@ -217,7 +217,7 @@ def result_facts(
         facts.append(
             TensorFacts(
                 shape=shape,
-                strides=result_strides.of(operator, variant, bound, shape),
+                strides=result_strides.of(operator, variant, bound, shape, index),
                 storage_offset=0,
                 dtype=dtype,
                 kind=kind,

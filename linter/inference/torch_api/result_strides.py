@@ -19,17 +19,19 @@ from stridelint.rules.events import Operand
 Bound: TypeAlias = Mapping[str, object]
 
 
-def of(operator: Operator, variant: Variant, bound: Bound, shape: Dims | None) -> Dims | None:
-    """The strides of the first result, whose shape is known; None where they are not."""
-    if shape is None:
-        return None
+def of(operator: Operator, variant: Variant, bound: Bound, shape: Dims | None, index: int = 0) -> Dims | None:
+    """The strides of a result, whose shape is known; None where they are not."""
+    if not shape:
+        return shape
+    if index in _BY_COLUMNS.get(operator.name, ()):
+        return _column_major(shape)
     special = _BY_NAME.get(operator.name)
     if special is not None:
         return special(bound, shape)
-    if variant.layout == "row_major":
-        return generic.strides_in_order(shape, range(len(shape)))
+    if variant.layout == "row_major" or (variant.layout in ("", "other") and operator.name in _FRESH):
+        return _row_major(bound, shape)
     if variant.layout == "elementwise":
-        return _elementwise(variant, bound)
+        return _elementwise(variant, bound, shape)
     source = bound.get("input")
     if variant.layout == "preserve" and isinstance(source, Operand) and source.facts.shape == shape:
         return questions.cloned(source.facts).strides
@@ -38,7 +40,7 @@ def of(operator: Operator, variant: Variant, bound: Bound, shape: Dims | None) -
     return None
 
 
-def _elementwise(variant: Variant, bound: Bound) -> Dims | None:
+def _elementwise(variant: Variant, bound: Bound, shape: Dims) -> Dims | None:
     facts: list[TensorFacts | Scalar] = []
     for name in variant.order or variant.tensor_parameters:
         value = bound.get(name)
@@ -51,7 +53,39 @@ def _elementwise(variant: Variant, bound: Bound) -> Dims | None:
             facts.append(Scalar(kind))
         elif value is events.Unknown.UNKNOWN:
             return None
-    return questions.elementwise(facts).strides if facts else None
+    found = questions.elementwise(facts) if facts else None
+    return found.strides if found is not None and found.shape == shape else None
+
+
+def _like_input(bound: Bound, shape: Dims) -> Dims | None:
+    """As of an elementwise operator of the input alone."""
+    source = bound.get("input")
+    return questions.elementwise([source.facts]).strides if isinstance(source, Operand) else None
+
+
+def _dropout(bound: Bound, shape: Dims) -> Dims | None:
+    """Elementwise in training, else the input itself: known where that makes no difference."""
+    source = bound.get("input")
+    strides = _like_input(bound, shape)
+    return strides if isinstance(source, Operand) and source.facts.strides == strides else None
+
+
+def _halves(bound: Bound, shape: Dims) -> Dims | None:
+    """`glu`: elementwise over the halves of an axis."""
+    source, axis = bound.get("input"), bound.get("dim", -1)
+    if not isinstance(source, Operand) or source.facts.shape is None or not isinstance(axis, int):
+        return None
+    return questions.elementwise([source.facts.but(shape=shape)]).strides
+
+
+def _joined_plainly(bound: Bound, shape: Dims) -> Dims | None:
+    return _row_major(bound, shape) if len(shape) < 4 else None
+
+
+def _column_major(shape: Dims) -> Dims | None:
+    """As LAPACK leaves matrices: row-major but for the last two axes, which trade places."""
+    rank = len(shape)
+    return generic.strides_in_order(shape, (*range(rank - 2), rank - 1, rank - 2)) if rank >= 2 else None
 
 
 def _conv(bound: Bound, shape: Dims) -> Dims | None:
@@ -86,6 +120,23 @@ def _row_major(bound: Bound, shape: Dims) -> Dims | None:
     return generic.strides_in_order(shape, range(len(shape)))
 
 
+# Measured: row-major whatever goes in, though there is no 4-D result by which the table could tell.
+_FRESH = frozenset(
+    """max min std var norm linalg.norm median nanmedian repeat_interleave masked_select scatter all any count_nonzero unique
+    unique_consecutive bincount histc searchsorted diag diag_embed trace dot baddbmm addmm addmv addbmm tensordot det logdet slogdet
+    linalg.det linalg.slogdet linalg.multi_dot linalg.eigvalsh linalg.svdvals column_stack block_diag multinomial
+    nn.functional.bilinear nn.functional.affine_grid nn.functional.unfold nn.functional.fold cosine_similarity
+    nn.functional.cosine_similarity nn.functional.cross_entropy nn.functional.nll_loss take cov corrcoef aminmax index_copy index_add
+    std_mean var_mean""".split()
+)
+# Results, by index, that are column-major.
+_BY_COLUMNS: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("linalg.inv", "inverse", "linalg.solve", "linalg.cholesky", "cholesky", "nonzero", "argwhere"), (0,)),
+    **dict.fromkeys(("linalg.qr", "qr"), (0, 1)),
+    "linalg.svd": (0, 2),
+    "linalg.eigh": (1,),
+    "svd": (0,),
+}
 _BY_NAME: dict[str, Callable[[Bound, Dims], Dims | None]] = {
     **{
         f"{prefix}conv{kind}{axes}d": _conv
@@ -95,6 +146,10 @@ _BY_NAME: dict[str, Callable[[Bound, Dims], Dims | None]] = {
     },
     **dict.fromkeys(("cat", "concat", "concatenate"), _joined(questions.cat)),
     "stack": _joined(questions.stack),
+    "nn.functional.prelu": _like_input,
+    **dict.fromkeys(("nn.functional.dropout", "nn.functional.alpha_dropout"), _dropout),
+    "nn.functional.glu": _halves,
+    **dict.fromkeys(("hstack", "vstack", "dstack"), _joined_plainly),
     **dict.fromkeys(
         (
             "nn.functional.embedding",
