@@ -47,6 +47,21 @@ exit status:
 """
 
 
+_TRACE_EPILOG = """\
+examples:
+  stridelint trace -- python train.py --epochs 1
+  stridelint trace --output trace.txt -- train.py --epochs 1
+  stridelint trace --watch src --select TLC1 --format json --output trace.json -m package.train
+
+The program's output, exit status and errors are those it has without the trace. Of each finding of `check` in the watched
+files the report says: confirmed, refuted (in this run), unreached, or unjudged (a run cannot show it). It adds hazards
+that only the run shows, and the places where channels_last tensors become row-major. docs/trace.md tells more.
+
+exit status:
+  the program's; 1 if --fail-on asks for it; 2 for wrong usage
+"""
+
+
 class _Formatter(argparse.RawDescriptionHelpFormatter):
     """argparse makes a formatter for each argument; measuring the terminal itself saves importing shutil."""
 
@@ -101,6 +116,13 @@ def _dispatch(arguments: list[str]) -> int:
         from stridelint.linter.commands import probe
 
         return probe(arguments[1:])
+    if name == "trace":
+        from stridelint.linter import trace_command
+
+        own, program = trace_command.split(arguments[1:])
+        parser = _Parser("stridelint trace", **_described(name))
+        _add_trace(parser)
+        return trace_command.run(parser.parse_args(own), program)
     if name in _COMMANDS:
         # Only this command's parser: argparse takes as long to make all of them as to start Python.
         parser = _Parser(f"stridelint {name}", **_described(name))
@@ -120,7 +142,15 @@ def _dispatch(arguments: list[str]) -> int:
 
 def _described(name: str) -> dict[str, str]:
     text = _COMMANDS[name][0]
-    return {"description": text[0].upper() + text[1:] + ".", "epilog": _CHECK_EPILOG if name == "check" else ""}
+    epilog = {"check": _CHECK_EPILOG, "trace": _TRACE_EPILOG}.get(name, "")
+    return {"description": text[0].upper() + text[1:] + ".", "epilog": epilog}
+
+
+def check_options(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of `stridelint check`, for commands that check as part of what they do."""
+    parser = _Parser("stridelint check")
+    _add_check(parser)
+    return parser.parse_args(list(arguments))
 
 
 def _run(name: str, options: argparse.Namespace) -> int:
@@ -182,6 +212,31 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--no-cache", action="store_true", help="analyse every file anew (so far that is always done)")
 
 
+def _add_trace(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "stridelint trace [OPTIONS] (-- [python] FILE | -m MODULE) [ARGS ...]"
+    parser.add_argument(
+        "--watch",
+        metavar="PATH",
+        action="append",
+        help="judge calls in this folder or file (default: .); installed packages only where they are named",
+    )
+    for name, text in (
+        ("--select", "ask these rules only: codes, prefixes, names, or ALL; commas between them"),
+        ("--ignore", "but not these; the longer prefix wins"),
+        ("--extend-select", "ask these as well"),
+    ):
+        parser.add_argument(name, metavar="CODES", action="append", help=text)
+    parser.add_argument("--min-confidence", metavar="LEVEL", help="as in `check`")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_argument("--output", metavar="FILE", help="write the report there (default: standard error)")
+    parser.add_argument(
+        "--fail-on",
+        choices=("none", "confirmed", "any"),
+        default="none",
+        help="exit 1 after a program that exits 0: never (default), for what the run confirms or shows, for any finding",
+    )
+
+
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from stridelint import __version__
@@ -210,6 +265,7 @@ def _add_docs(parser: argparse.ArgumentParser) -> None:
 # What --help says of a command, and what declares its options.
 _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "check": ("check files and folders", _add_check),
+    "trace": ("run a program and say which findings its calls of torch bear out", _add_trace),
     "rules": ("list all rules", _add_rules),
     "explain": ("explain a rule", _add_explain),
     "new-rule": ("start a rule: one file with documentation, examples and a check", _add_new_rule),

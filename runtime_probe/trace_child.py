@@ -1,6 +1,6 @@
 """The traced program's process: runs a script or a module as `python` would, under the trace.
 
-    python -m stridelint.runtime_probe.trace_child '{"report": ..., "rules": [...], "watch": [...]}' train.py ARGS
+    python runtime_probe/trace_child.py '{"report": ..., "rules": [...], "watch": [...]}' train.py ARGS
 
 What the trace finds goes to a file at once, one JSON document a line.
 """
@@ -24,10 +24,15 @@ def main() -> None:
     """Run what the arguments say; returns, exits or raises as the program does."""
     asked = json.loads(sys.argv[1])
     arguments = sys.argv[2:]
+    isolated = not sys.path or os.path.abspath(sys.path[0]) + os.sep != _HERE  # python -P, python -I
+    if not isolated:
+        del sys.path[0]
     recorder = _start(asked)
     _hide_frames(recorder)
-    run = _module if arguments[0] == "-m" else _script
-    run(arguments[1:] if arguments[0] == "-m" else arguments)
+    is_module = arguments[0] == "-m"
+    if not isolated:
+        sys.path.insert(0, os.getcwd() if is_module else _folder(arguments[0]))
+    (_module if is_module else _script)(arguments[1:] if is_module else arguments)
 
 
 def _start(asked: dict[str, Any]) -> Any:
@@ -53,14 +58,16 @@ def _start(asked: dict[str, Any]) -> Any:
     return recorder
 
 
+def _folder(path: str) -> str:
+    """What `python PATH` puts first into sys.path."""
+    return path if os.path.isdir(path) else os.path.dirname(os.path.realpath(path))
+
+
 def _script(arguments: list[str]) -> None:
     path = arguments[0]
-    if os.path.isdir(path):
-        sys.path[0] = path
-        path = os.path.join(path, "__main__.py")
-    else:
-        sys.path[0] = os.path.dirname(os.path.realpath(path))
     sys.argv = arguments
+    if os.path.isdir(path):
+        path = os.path.join(path, "__main__.py")
     with open(path, "rb") as file:
         source = file.read()
     path = os.path.abspath(path)
@@ -69,7 +76,6 @@ def _script(arguments: list[str]) -> None:
 
 def _module(arguments: list[str]) -> None:
     name = arguments[0]
-    sys.path[0] = os.getcwd()
     sys.argv = ["-m", *arguments[1:]]
     spec = importlib.util.find_spec(name)
     if spec is not None and spec.submodule_search_locations is not None:
@@ -96,36 +102,16 @@ def _execute(code: types.CodeType, path: str, spec: Any) -> None:
 
 def _hide_frames(recorder: Any) -> None:
     """Tracebacks of errors that nobody handles show the program's own frames only."""
+    from stridelint.runtime_probe import trace_frames
+
     original: Callable[..., object] = sys.excepthook
 
     def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         recorder.escaped(error)
-        seen: set[int] = set()
-        errors: list[BaseException | None] = [error]
-        for each in errors:
-            if each is not None and id(each) not in seen:
-                seen.add(id(each))
-                each.__traceback__ = stripped(each.__traceback__)
-                errors += [each.__cause__, each.__context__]
+        trace_frames.strip(error)
         (original if sys.excepthook is excepthook else sys.__excepthook__)(kind, error, error.__traceback__)
 
     sys.excepthook = excepthook
-
-
-def stripped(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of the trace and those that stand in for the program's."""
-    kept: list[TracebackType] = []
-    own = False
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        stands_in = own and code.co_varnames == ("function", "args", "kwargs") and len(code.co_names) == 0
-        own = code.co_filename.startswith(_HERE) or "runpy" in code.co_filename
-        if not own and not stands_in:
-            kept.append(trace)
-        trace = trace.tb_next
-    for each, after in zip(kept, [*kept[1:], None]):
-        each.tb_next = after
-    return kept[0] if kept else None
 
 
 if __name__ == "__main__":

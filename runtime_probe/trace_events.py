@@ -59,7 +59,12 @@ class Call:
 
     @classmethod
     def of(
-        cls, called: Called, args: Sequence[Any], kwargs: Mapping[str, Any], written: Written, stories: Mapping[int, Story]
+        cls,
+        called: Called,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        written: Written,
+        stories: Mapping[int, Story],
     ) -> Call:
         """Read a call. Raises Unseen."""
         import torch
@@ -76,6 +81,8 @@ class Call:
         call.out = call._plain(kwargs.get("out"))
         call.arguments = call._bound(plain, keywords)
         if called.op == "setitem":
+            if isinstance(written.node, ast.AugAssign):
+                raise Unseen("what was computed in place is stored where it is")
             call._store(args)
         return call
 
@@ -84,7 +91,7 @@ class Call:
         import torch
 
         first = result[0] if isinstance(result, (tuple, list)) and result else result
-        facts = facts_of(first) if type(first) is torch.Tensor else TensorFacts()
+        facts = facts_of(first) if isinstance(first, torch.Tensor) and is_plain(first) else TensorFacts()
         written = self.written
         statement = statement_of(written.source, written.node) if written.direct else None
         if self.called.op in ("flatten", "ravel"):
@@ -116,7 +123,9 @@ class Call:
         parts: list[ast.AST] = []
         if isinstance(node, ast.Call):
             method = isinstance(node.func, ast.Attribute) and self.form in (Form.METHOD, Form.INPLACE)
-            receiver = [node.func.value] if method and isinstance(node.func, ast.Attribute) and self.written.direct else []
+            receiver = (
+                [node.func.value] if method and isinstance(node.func, ast.Attribute) and self.written.direct else []
+            )
             if not any(isinstance(each, ast.Starred) for each in node.args):
                 parts = [*receiver, *node.args]
             if not self.written.direct and len(parts) > 1:
@@ -127,7 +136,9 @@ class Call:
         elif self.written.direct:
             parts = _operand_nodes(node)
         for part, value in zip(parts, args):
-            inner = part.elts if isinstance(part, (ast.Tuple, ast.List)) and isinstance(value, (tuple, list)) else [part]
+            inner = (
+                part.elts if isinstance(part, (ast.Tuple, ast.List)) and isinstance(value, (tuple, list)) else [part]
+            )
             values = value if isinstance(value, (tuple, list)) and inner != [part] else [value]
             for written, each in zip(inner, values):
                 self._texts.setdefault(id(each), written)
@@ -183,13 +194,26 @@ class Call:
             self.arguments["region"] = self.arguments["input"]
         elif not picks:
             region = target.detach()[index]
-            self.arguments["region"] = dataclasses.replace(self._operand(region), wording=self.written.source.text(self.written.node))
+            self.arguments["region"] = dataclasses.replace(
+                self._operand(region), wording=self.written.source.text(_target(self.written.node))
+            )
+
+
+def is_plain(tensor: Any) -> bool:
+    """A tensor with strides and memory of its own kind: no subclass, not sparse, and not made by a transform of functions."""
+    import torch
+
+    if type(tensor) is not torch.Tensor and type(tensor) is not torch.nn.Parameter:
+        return False
+    return tensor.layout is torch.strided and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
 
 
 def _operands(value: object) -> list[Operand]:
     if isinstance(value, Operand):
         return [value]
-    parts: Sequence[object] = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, tuple) else ()
+    parts: Sequence[object] = (
+        list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, tuple) else ()
+    )
     found: list[Operand] = []
     for each in parts:
         found += [operand for operand in _operands(each) if not any(operand is other for other in found)]
@@ -214,7 +238,18 @@ def _operand_nodes(node: ast.AST | None) -> list[ast.AST]:
         return [node.left, node.comparators[0]]
     if isinstance(node, ast.UnaryOp):
         return [node.operand]
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        target = _target(node)
+        index = [target.slice] if isinstance(target, ast.Subscript) else []
+        receiver = [target.value] if isinstance(target, ast.Subscript) else []
+        return [*receiver, *index, *([node.value] if node.value is not None else [])]
     return [node.value] if isinstance(node, ast.Subscript) else []
+
+
+def _target(node: ast.AST | None) -> ast.AST | None:
+    if isinstance(node, ast.Assign):
+        return next((each for each in node.targets if isinstance(each, ast.Subscript)), None)
+    return node.target if isinstance(node, (ast.AugAssign, ast.AnnAssign)) else node
 
 
 def _conversion(values: list[object], keywords: dict[str, object]) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, TypeVar
 
 WATCHED, THROUGH, OTHER = "watched", "through", "other"
@@ -14,6 +14,7 @@ _THROUGH = ("nn" + os.sep, "functional.py", "_tensor.py", "overrides.py", "_ops.
 _DEEPER = (os.path.join("utils", "_device.py"), os.path.join("utils", "_contextlib.py"), "_VF.py")
 _FOREIGN = frozenset({"site-packages", "dist-packages", ".venv", "venv", ".tox", ".nox"})
 _MOST_CODES = 50_000
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 T = TypeVar("T")
 
 
@@ -32,7 +33,6 @@ class Frames:
         self._alive: list[CodeType] = []
         self._seen: set[int] = set()
         self._torch = ""
-        self._own = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
     def kind(self, code: CodeType) -> str:
         """Whose code it is; remembered."""
@@ -59,7 +59,7 @@ class Frames:
         if path.startswith(self._torch):
             inner = path[len(self._torch) :]
             return THROUGH if inner.startswith(_THROUGH) or inner in _DEEPER else OTHER
-        if name.startswith("<") or path.startswith(self._own) or not os.path.isfile(path):
+        if name.startswith("<") or path.startswith(_HERE) or not os.path.isfile(path):
             return OTHER
         real = os.path.realpath(path)
         for folder in self._folders:
@@ -69,7 +69,7 @@ class Frames:
         return OTHER
 
 
-def _template(function: Any, args: Any, kwargs: Any) -> Any: return function(*args, **kwargs)  # fmt: skip  # noqa: E704
+def _template(function: Any, args: Any, kwargs: Any) -> Any: return function(*args, **kwargs)  # fmt: skip
 
 
 def stand_in(frame: FrameType) -> Callable[..., Any]:
@@ -91,3 +91,29 @@ def stand_in(frame: FrameType) -> Callable[..., Any]:
         sizes = [8] * (units // 8) + [units % 8] * (units % 8 > 0)
         changes["co_linetable"] = b"".join(bytes((0x80 | 13 << 3 | size - 1, 0)) for size in sizes)
     return FunctionType(code.replace(**changes), frame.f_globals)
+
+
+def strip(error: BaseException) -> None:
+    """Take the frames of the trace, and those that stand in for the program's, from an error and those it came from."""
+    seen: set[int] = set()
+    errors: list[BaseException | None] = [error]
+    for each in errors:
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            each.__traceback__ = _stripped(each.__traceback__)
+            errors += [each.__cause__, each.__context__]
+
+
+def _stripped(trace: TracebackType | None) -> TracebackType | None:
+    kept: list[TracebackType] = []
+    own = False
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        stands_in = own and code.co_code == _template.__code__.co_code
+        own = code.co_filename.startswith(_HERE)
+        if not own and not stands_in:
+            kept.append(trace)
+        trace = trace.tb_next
+    for each, after in zip(kept, [*kept[1:], None]):
+        each.tb_next = after
+    return kept[0] if kept else None

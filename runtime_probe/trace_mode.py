@@ -15,11 +15,11 @@ from typing import Any
 
 from stridelint.rules.contract.layout import RANK_OF
 from stridelint.rules.events import Note
-from stridelint.runtime_probe.trace_events import Call, Story, Unseen, Written
+from stridelint.runtime_probe.trace_events import Call, Story, Unseen, Written, is_plain
 from stridelint.runtime_probe.trace_frames import OTHER, THROUGH, Frames, stand_in
 from stridelint.runtime_probe.trace_names import Called, called
 from stridelint.runtime_probe.trace_record import MOST_KINDS, Kept, Recorder, Spot
-from stridelint.runtime_probe.trace_source import module, node_at
+from stridelint.runtime_probe.trace_source import module, node_at, whole_call
 
 # Code that is made anew all the time (`exec` in a loop) is not remembered for ever.
 _MOST_CALLERS = 100_000
@@ -159,9 +159,9 @@ def mode_of(recorder: Recorder, frames: Frames) -> Any:
             try:
                 source = module(frame.f_code.co_filename)
                 node = node_at(source, frame.f_code, frame.f_lasti, frame.f_lineno, getattr(function, "__name__", ""))
-                written = Written(source, node, frame.f_lineno, direct)
+                written = Written(source, whole_call(source, node), frame.f_lineno, direct)
                 with torch._C.DisableTorchFunction():
-                    if _is_plain((args, tuple(kwargs.values()))):
+                    if all(map(is_plain, _flat((args, tuple(kwargs.values()))))):
                         read = Call.of(operator, args, kwargs, written, stories)
             except Unseen:
                 pass
@@ -191,7 +191,7 @@ def mode_of(recorder: Recorder, frames: Frames) -> Any:
             try:
                 with torch._C.DisableTorchFunction():
                     first = result[0] if isinstance(result, (tuple, list)) and result else result
-                    if type(first) is not tensor or read.form.value == "inplace":
+                    if not isinstance(first, tensor) or not is_plain(first) or read.form.value == "inplace":
                         return
                     sources = [each for each in _flat(args) if _is_only(each, channels_last=True)]
                     same = [each for each in sources if each.dim() == first.dim()]
@@ -228,16 +228,7 @@ def mode_of(recorder: Recorder, frames: Frames) -> Any:
         code = frames.kept(frame.f_code, frame.f_code)
         source = module(code.co_filename)
         node = node_at(source, code, frame.f_lasti, frame.f_lineno, operator.op)
-        return recorder.spot(source.place(node, frame.f_lineno), operator.op)
-
-    def _is_plain(values: Any) -> bool:
-        """No subclasses of tensors, and none that a transform of functions made."""
-        for each in _flat(values):
-            if type(each) is not tensor and type(each) is not parameter:
-                return False
-            if torch._C._functorch.maybe_get_level(each) > 0 or each.layout is not torch.strided:
-                return False
-        return True
+        return recorder.spot(source.place(whole_call(source, node), frame.f_lineno), operator.op)
 
     def _flat(values: Any) -> Iterator[Any]:
         for each in values:
@@ -248,7 +239,7 @@ def mode_of(recorder: Recorder, frames: Frames) -> Any:
 
     def _is_only(each: Any, *, channels_last: bool) -> bool:
         """In one of the two formats and not in both."""
-        if each.dim() not in _FORMATS or each.layout is not torch.strided:
+        if each.dim() not in _FORMATS:
             return False
         wanted = getattr(torch, _FORMATS[each.dim()])
         one, other = each.is_contiguous(memory_format=wanted), each.is_contiguous()
@@ -295,26 +286,34 @@ class _Stories(Mapping[int, Story]):
 @contextmanager
 def suspended(mode: Any) -> Iterator[None]:
     """Takes the mode from torch's stack for a while, wherever in it it is."""
-    import torch
-
-    count = torch._C._len_torch_function_stack()
-    stack = [torch._C._get_function_stack_at(index) for index in range(count)]
-    if mode not in stack:
-        yield
-        return
-    _restack([each for each in stack if each is not mode])
+    at = remove(mode)
     try:
         yield
     finally:
-        now = [torch._C._get_function_stack_at(index) for index in range(torch._C._len_torch_function_stack())]
-        at = min(stack.index(mode), len(now))
-        _restack([*now[:at], mode, *now[at:]])
+        if at is not None:
+            now = _stack()
+            _restack([*now[:at], mode, *now[at:]])
+
+
+def remove(mode: Any) -> int | None:
+    """Take the mode from torch's stack; where in it it was."""
+    before = _stack()
+    at = next((index for index, each in enumerate(before) if each is mode), None)
+    if at is not None:
+        _restack([*before[:at], *before[at + 1 :]])
+    return at
+
+
+def _stack() -> list[Any]:
+    import torch
+
+    return [torch._C._get_function_stack_at(index) for index in range(torch._C._len_torch_function_stack())]
 
 
 def _restack(stack: list[Any]) -> None:
     import torch
 
-    for _ in range(torch._C._len_torch_function_stack()):
+    for _ in _stack():
         torch._C._pop_torch_function_stack()
     for each in stack:
         torch._C._push_on_torch_function_stack(each)

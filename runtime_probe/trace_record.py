@@ -22,7 +22,7 @@ from stridelint.runtime_probe.trace_events import Call, Story
 from stridelint.runtime_probe.trace_source import Place, module
 
 # Kinds of tensors that are judged at one place.
-MOST_KINDS = 24
+MOST_KINDS = 64
 _FORMATS = {rank: name for name, rank in RANK_OF.items()}
 
 
@@ -39,18 +39,22 @@ class Kept:
 
 
 class Spot:
-    """All calls of one operator at one place. kinds: by signature. rest: calls that were not looked at any more."""
+    """All calls of one operator at one place.
 
-    __slots__ = ("called", "codes", "kinds", "op", "place", "rest")
+    kinds: by signature. rest: calls that were not looked at any more. called: some call could be read as an event.
+    codes: of rules that reported here; with "?" those that would have, had the tensors been made channels_last on purpose.
+    raised: some call raised an error.
+    """
+
+    __slots__ = ("called", "codes", "kinds", "op", "place", "raised", "rest")
 
     def __init__(self, place: Place, op: str) -> None:
         self.place = place
         self.op = op
         self.kinds: dict[Any, Kept] = {}
         self.rest = 0
-        # Rules that reported here; those that would have, had the tensors been made channels_last on purpose.
         self.codes: set[str] = set()
-        self.called = False
+        self.called = self.raised = False
 
 
 class Recorder:
@@ -85,6 +89,7 @@ class Recorder:
         rules = self._asked(call.called.op)
         if not rules:
             return
+        spot.raised = spot.raised or error is not None
         event = call.event(result)
         self.judged += 1
         supposed: set[str] | None = None
@@ -175,6 +180,7 @@ def _summary(spot: Spot) -> dict[str, Any]:
         "unseen": spot.rest,
         "drops": sum(kept.count for kept in spot.kinds.values() if kept.drops),
         "codes": sorted(spot.codes),
+        "raised": spot.raised,
     }
 
 

@@ -87,7 +87,7 @@ def node_at(source: Module, code: CodeType, instruction: int, line: int, name: s
             if number == index:
                 if None in position:
                     return None
-                return source.nodes.get(position)  # type: ignore[arg-type]
+                return source.nodes.get(position)
         return None
     found = [
         node
@@ -99,14 +99,19 @@ def node_at(source: Module, code: CodeType, instruction: int, line: int, name: s
     return found[0] if len(found) == 1 else None
 
 
+def whole_call(source: Module, node: ast.AST | None) -> ast.AST | None:
+    """The node that stands for a call in a report: of a store through an index, the assignment."""
+    parent = None if node is None else source.parents.get(node)
+    is_target = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    return parent if is_target and isinstance(parent, (ast.Assign, ast.AugAssign, ast.AnnAssign)) else node
+
+
 def statement_of(source: Module, node: ast.AST | None) -> ast.stmt | None:
     """The statement that does nothing with a call but make it, or assigns in place."""
-    if isinstance(node, ast.AugAssign):
+    if isinstance(node, (ast.AugAssign, ast.Assign, ast.AnnAssign)):
         return node
     parent = None if node is None else source.parents.get(node)
-    if isinstance(parent, ast.Expr):
-        return parent
-    return parent if isinstance(parent, ast.Assign) and isinstance(node, ast.Subscript) else None
+    return parent if isinstance(parent, ast.Expr) else None
 
 
 def follower(source: Module, node: ast.AST | None) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
+from stridelint.runtime_probe import trace_mode
 from stridelint.runtime_probe.trace_frames import Frames
 from stridelint.runtime_probe.trace_record import Recorder
 
@@ -29,17 +30,28 @@ class Tracer:
     def mode(self) -> Any:
         """The torch function mode; the same each time."""
         if self._mode is None:
-            from stridelint.runtime_probe.trace_mode import mode_of
-
-            self._mode = mode_of(self.recorder, Frames(self._folders))
+            self._mode = trace_mode.mode_of(self.recorder, Frames(self._folders))
         return self._mode
+
+    def enter(self) -> bool:
+        """Watch this thread from now on; False where that fails, or where torch is not imported yet."""
+        if "torch" not in sys.modules:
+            return False
+        try:
+            self.mode.__enter__()
+        except Exception as error:
+            self.recorder.failed(error)
+            return False
+        return True
+
+    def leave(self) -> None:
+        """Watch no longer, whatever modes the program has left on the stack."""
+        trace_mode.remove(self.mode)
 
     def start_with_torch(self) -> None:
         """Watch this thread from the moment that torch is imported, until the process ends."""
-        if "torch" in sys.modules:
-            self._enter(sys.modules["torch"])
-        else:
-            after_import("torch", self._enter)
+        if not self.enter():
+            after_import("torch", lambda module: self.enter())
         self.spare_compiled_code()
 
     def spare_compiled_code(self) -> None:
@@ -50,17 +62,9 @@ class Tracer:
         else:
             after_import(name, self._wrap)
 
-    def _enter(self, torch: ModuleType) -> None:
-        try:
-            self.mode.__enter__()
-        except Exception as error:
-            self.recorder.failed(error)
-
     def _wrap(self, module: ModuleType) -> None:
-        from stridelint.runtime_probe.trace_mode import suspended
-
         original = module._TorchDynamoContext.__call__
-        mode_of = self
+        tracer = self
 
         @functools.wraps(original)
         def __call__(self: Any, function: Any) -> Any:
@@ -70,7 +74,7 @@ class Tracer:
 
             @functools.wraps(compiled)
             def untraced(*args: Any, **kwargs: Any) -> Any:
-                with suspended(mode_of.mode):
+                with trace_mode.suspended(tracer.mode):
                     return compiled(*args, **kwargs)
 
             return untraced
