@@ -240,6 +240,8 @@ def _advanced(path: Path, tensor: TensorValue, parts: list[Value], node: cst.CST
     if shape is not None and facts.strides is not None and len(parts) == 1 and facts.shape is not None:
         if facts.strides == strides_in_order(facts.shape, range(len(facts.shape))):
             strides = strides_in_order(shape, range(len(shape)))
+    if shape is not None and len(shape) == 1:
+        strides = (1,)
     channels = len(parts) == 2 and isinstance(parts[0], Slice) and _is_whole(parts[0])
     if channels and shape is not None and len(shape) == 4 and facts.rank == 4 and _is_channels_last(facts):
         strides = strides_in_order(shape, range(4))  # measured: picked channels come first, and end up row-major
@@ -276,6 +278,9 @@ def _surely_picks(path: Path, part: Value) -> bool:
 def _advanced_shape(path: Path, shape: Dims | None, parts: list[Value]) -> Dims | None:
     if shape is None:
         return None
+    if len(parts) == 1 and isinstance(parts[0], TensorValue) and parts[0].facts.kind == "bool":
+        mask = path.facts(parts[0]).rank
+        return None if not mask or mask > len(shape) else (sizes.Size.fresh("count"), *shape[mask:])
     indices: list[Dims | None] = []
     kept: list[Dim] = list(shape)
     for axis, part in enumerate(parts):

@@ -10,6 +10,7 @@ from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import (  # noqa: F401
     broadcasting,
     comparisons,
+    composed,
     constants,
     containers,
     conversions,
@@ -19,6 +20,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     modes,
     modules,
     numpy_api,
+    numpy_functions,
     python_api,
     queries,
     raw_memory,

@@ -179,7 +179,9 @@ SHAPES: dict[str, Compute] = {
     "dstack": _listed(lambda found: algebra.stacked(found, 3, 2)),
     "column_stack": _listed(algebra.in_columns),
     "block_diag": _listed(algebra.block_diagonal),
-    "diag_embed": lambda bound: along(algebra.diagonals)(bound) if not {"offset", "dim1", "dim2"} & bound.keys() else None,
+    "diag_embed": lambda bound: (
+        along(algebra.diagonals)(bound) if not {"offset", "dim1", "dim2"} & bound.keys() else None
+    ),
     "kthvalue": along(algebra.without, "dim", "keepdim", defaults={"dim": -1, "keepdim": False}),
     "mode": along(algebra.without, "dim", "keepdim", defaults={"dim": -1, "keepdim": False}),
     "diff": lambda bound: (
@@ -188,9 +190,7 @@ SHAPES: dict[str, Compute] = {
         else None
     ),
     "rot90": along(algebra.turned, "k", "dims", defaults={"k": 1, "dims": (0, 1)}),
-    **dict.fromkeys(
-        ("fft.fft", "fft.ifft"), along(algebra.transformed, "n", "dim", defaults={"n": None, "dim": -1})
-    ),
+    **dict.fromkeys(("fft.fft", "fft.ifft"), along(algebra.transformed, "n", "dim", defaults={"n": None, "dim": -1})),
     "fft.rfft": along(algebra.half_of_spectrum, "n", "dim", defaults={"n": None, "dim": -1}),
     "fft.irfft": along(algebra.whole_spectrum, "n", "dim", defaults={"n": None, "dim": -1}),
     **dict.fromkeys(("fft.fft2", "fft.ifft2", "fft.fftn", "fft.ifftn"), _spectra(_same)),

@@ -114,6 +114,9 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
     if out is not None and not is_none(out):
         return _written(path, out, results, (operator.name, node))
     values = _values(path, operator, variant, results, node, _inherited(args))
+    if bound.get("return_indices") is True and isinstance(values, TensorValue):
+        places = values.facts.but(dtype="int64", kind="integer", requires_grad=False, storage=None)
+        return Sequence([values, path.tensor(places, story=values.story)], "tuple")
     if isinstance(values, TensorValue):
         values.made_by = operator.name
         values.whole, values.batched = whole, any(isinstance(each, TensorValue) and each.batched for each in inputs)

@@ -82,9 +82,7 @@ def along(
     def run(bound: Bound) -> Any:
         base = shape(bound, source)
         values = [bound.get(name, (defaults or {}).get(name)) for name in names]
-        if base is None or any(
-            value is UNKNOWN or (isinstance(value, tuple) and UNKNOWN in value) for value in values
-        ):
+        if base is None or any(value is UNKNOWN or (isinstance(value, tuple) and UNKNOWN in value) for value in values):
             return None
         return compute(base, *[value.facts.shape if isinstance(value, Operand) else value for value in values])
 

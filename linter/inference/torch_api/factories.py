@@ -187,6 +187,17 @@ def randint(call: Call) -> Value:
     return made(call, as_dims(size), "int64")
 
 
+@function("torch.normal")
+def normal(call: Call) -> Value:
+    """`torch.normal(mean, std, size)` of numbers; of tensors it is an operator."""
+    from stridelint.linter.inference.torch_api.apply import apply_call
+
+    size = call.get(2, "size")
+    if any(isinstance(value, TensorValue) for value in (call.get(0, "mean"), call.get(1, "std"))) or size is None:
+        return apply_call(call.path, "normal", call.args, call.node, call.form)
+    return made(call, as_dims(size), call.path.default_dtype, "float")
+
+
 @function("torch.randperm")
 def randperm(call: Call) -> Value:
     """`torch.randperm(n)`."""
@@ -292,7 +303,7 @@ def new(call: Call) -> Value:
     """`x.new_zeros(size)`: x's dtype and device, always row-major."""
     facts = call.path.facts(call.tensor)
     if call.name == "new_tensor":
-        shape, dtype, kind = _nested(call.path, call.get(0, "data"))
+        shape, dtype, kind = _nested(call.path, call.get(0, "data"))[0], facts.dtype, facts.kind
     else:
         shape = as_dims(call.get(0, "size")) if call.name == "new_full" else size_arguments(call)
         dtype, kind = facts.dtype, facts.kind

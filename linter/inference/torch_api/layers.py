@@ -13,6 +13,7 @@ from stridelint.linter.inference.values import (
     Constant,
     Instance,
     Sequence,
+    Unknown,
     Value,
     as_dim,
     as_dims,
@@ -27,13 +28,16 @@ from stridelint.rules.contract.generic import strides_in_order
 @dataclass(frozen=True)
 class Layer:
     """signature: constructor arguments in order. function: what a call applies. passed: constructor arguments that are
-    passed on to the function by keyword. parameters: names of the tensors passed after the input, in order; named: by keyword."""
+    passed on to the function by keyword. parameters: names of the tensors passed after the input, in order; named: by keyword.
+    inputs: how many tensors a call takes. fixed: further arguments of the function."""
 
     signature: tuple[str, ...]
     function: str = ""
     passed: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
+    inputs: int = 1
+    fixed: tuple[tuple[str, object], ...] = ()
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -91,7 +95,7 @@ LAYERS: dict[str, Layer] = {
         ("weight", "bias"),
     ),
     **{
-        f"MaxPool{n}d": Layer(_MAX_POOL, f"{_F}max_pool{n}d", _words("kernel_size stride padding dilation ceil_mode"))
+        f"MaxPool{n}d": Layer(_MAX_POOL, f"{_F}max_pool{n}d", _words("kernel_size stride padding dilation ceil_mode return_indices"))
         for n in (1, 2, 3)
     },
     **{
@@ -134,6 +138,83 @@ LAYERS: dict[str, Layer] = {
             "Hardsigmoid": "hardsigmoid",
         }.items()
     },
+    "Softmax2d": Layer((), f"{_F}softmax", fixed=(("dim", -3),)),
+    "AlphaDropout": Layer(_words("p inplace"), f"{_F}alpha_dropout"),
+    "ChannelShuffle": Layer(("groups",), f"{_F}channel_shuffle", ("groups",)),
+    "Threshold": Layer(_words("threshold value inplace"), f"{_F}threshold", _words("threshold value")),
+    "Hardshrink": Layer(("lambd",), f"{_F}hardshrink"),
+    "Softshrink": Layer(("lambd",), f"{_F}softshrink"),
+    "Tanhshrink": Layer((), f"{_F}tanhshrink"),
+    "LocalResponseNorm": Layer(_words("size alpha beta k"), f"{_F}local_response_norm", ("size",)),
+    "RMSNorm": Layer(
+        _words("normalized_shape eps elementwise_affine device dtype"),
+        f"{_F}rms_norm",
+        ("normalized_shape",),
+        (),
+        ("weight",),
+    ),
+    "Bilinear": Layer(
+        _words("in1_features in2_features out_features bias device dtype"),
+        f"{_F}bilinear",
+        (),
+        ("weight", "bias"),
+        inputs=2,
+    ),
+    "Fold": Layer(
+        _words("output_size kernel_size dilation padding stride"),
+        f"{_F}fold",
+        _words("output_size kernel_size dilation padding stride"),
+    ),
+    "Unfold": Layer(
+        _words("kernel_size dilation padding stride"), f"{_F}unfold", _words("kernel_size dilation padding stride")
+    ),
+    **{
+        f"{kind}Pad{n}d": Layer(_words("padding value"), f"{_F}pad", fixed=(("mode", mode),))
+        for n in (1, 2, 3)
+        for kind, mode in (
+            ("Zero", "constant"),
+            ("Constant", "constant"),
+            ("Reflection", "reflect"),
+            ("Replication", "replicate"),
+            ("Circular", "circular"),
+        )
+    },
+    "CosineSimilarity": Layer(_words("dim eps"), f"{_F}cosine_similarity", _words("dim eps"), inputs=2),
+    "PairwiseDistance": Layer(_words("p eps keepdim"), f"{_F}pairwise_distance", _words("p eps keepdim"), inputs=2),
+    **{
+        name: Layer(_words(before), f"{_F}{function}", ("reduction",), inputs=2)
+        for name, before, function in (
+            ("MSELoss", "size_average reduce reduction", "mse_loss"),
+            ("L1Loss", "size_average reduce reduction", "l1_loss"),
+            ("SmoothL1Loss", "size_average reduce reduction beta", "smooth_l1_loss"),
+            ("HuberLoss", "reduction delta", "huber_loss"),
+            ("BCELoss", "weight size_average reduce reduction", "binary_cross_entropy"),
+            ("BCEWithLogitsLoss", "weight size_average reduce reduction", "binary_cross_entropy_with_logits"),
+            ("KLDivLoss", "size_average reduce reduction log_target", "kl_div"),
+            ("CrossEntropyLoss", "weight size_average ignore_index reduce reduction", "cross_entropy"),
+            ("NLLLoss", "weight size_average ignore_index reduce reduction", "nll_loss"),
+        )
+    },
+    **dict.fromkeys(
+        ("LSTM", "GRU", "RNN"),
+        Layer(
+            _words("input_size hidden_size num_layers bias batch_first dropout bidirectional proj_size device dtype")
+        ),
+    ),
+    **dict.fromkeys(
+        ("LSTMCell", "GRUCell", "RNNCell"), Layer(_words("input_size hidden_size bias nonlinearity device dtype"))
+    ),
+    "MultiheadAttention": Layer(
+        _words("embed_dim num_heads dropout bias add_bias_kv add_zero_attn kdim vdim batch_first device dtype")
+    ),
+    **dict.fromkeys(
+        ("TransformerEncoderLayer", "TransformerDecoderLayer"),
+        Layer(
+            _words(
+                "d_model nhead dim_feedforward dropout activation layer_norm_eps batch_first norm_first bias device dtype"
+            )
+        ),
+    ),
     "Sigmoid": Layer((), "sigmoid"),
     "Tanh": Layer((), "tanh"),
     "Softplus": Layer(_words("beta threshold"), f"{_F}softplus"),
@@ -142,7 +223,6 @@ LAYERS: dict[str, Layer] = {
     "Identity": Layer(()),
     "Flatten": Layer(_words("start_dim end_dim")),
     "Unflatten": Layer(_words("dim unflattened_size")),
-    "ZeroPad2d": Layer(("padding",)),
     "Sequential": Layer(()),
     "ModuleList": Layer(("modules",)),
     "ModuleDict": Layer(("modules",)),
@@ -184,10 +264,28 @@ def parameters_of(path: Path, name: str, config: dict[str, Value]) -> dict[str, 
         found.update(weight=(size, True), bias=(size, True), running_mean=(size, False), running_var=(size, False))
     elif name == "GroupNorm":
         found.update(weight=((dim("num_channels"),), True), bias=((dim("num_channels"),), True))
-    elif name == "LayerNorm":
+    elif name in ("LayerNorm", "RMSNorm"):
         given = config.get("normalized_shape")
         shape = as_dims(given) if isinstance(given, Sequence) else (dim("normalized_shape"),)
         found.update(weight=(shape, True), bias=(shape, True))
+        if name == "RMSNorm":
+            del found["bias"]
+    elif name == "Bilinear":
+        found["weight"] = ((dim("out_features"), dim("in1_features"), dim("in2_features")), True)
+        found["bias"] = ((dim("out_features"),), True)
+    elif name in ("LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell"):
+        gates = {"L": 4, "G": 3}.get(name[0], 1)
+        suffix = "" if name.endswith("Cell") else "_l0"
+        rows = sizes.multiply(dim("hidden_size"), gates)
+        found[f"weight_ih{suffix}"] = ((rows, dim("input_size")), True)
+        found[f"weight_hh{suffix}"] = ((rows, dim("hidden_size")), True)
+        found[f"bias_ih{suffix}"] = found[f"bias_hh{suffix}"] = ((rows,), True)
+    elif name == "MultiheadAttention":
+        width = dim("embed_dim")
+        found["in_proj_weight"] = ((sizes.multiply(width, 3), width), True)
+        found["in_proj_bias"] = ((sizes.multiply(width, 3),), True)
+    elif name.startswith("Transformer"):
+        found["linear1.weight"] = ((dim("dim_feedforward", 2048), dim("d_model")), True)
     elif name == "PReLU":
         found["weight"] = ((dim("num_parameters", 1),), True)
     return found
@@ -236,6 +334,16 @@ def _public_configuration(instance: Instance, name: str, config: dict[str, Value
             continue
         spread = name.startswith("Conv") and key in ("kernel_size", "stride", "padding", "dilation")
         instance.attributes[key] = Sequence([value] * axes) if spread and as_dim(value) is not None else value
+
+
+def padding_of(name: str, given: Value | None) -> Value:
+    """The padding of a layer such as ZeroPad2d(1) as `F.pad` takes it: two numbers per axis."""
+    axes = int(name[-2])
+    return (
+        Sequence([given] * (2 * axes))
+        if given is not None and as_dim(given) is not None
+        else given or Unknown("padding")
+    )
 
 
 def is_inplace(path: Path, instance: Instance) -> bool:

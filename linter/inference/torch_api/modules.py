@@ -8,7 +8,7 @@ import libcst as cst
 
 from stridelint.linter.inference.attributes import as_tensor, find_method
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import layers
+from stridelint.linter.inference.torch_api import layers, recurrent
 from stridelint.linter.inference.torch_api.apply import apply_call
 from stridelint.linter.inference.torch_api.conversions import convert_module, request_of
 from stridelint.linter.inference.torch_api.emit import emit, operand
@@ -328,10 +328,11 @@ def _layer_result(
                 [instance.config.get("dim", Unknown()), instance.config.get("unflattened_size", Unknown())]
             )
         return methods[name.lower()](Call(path, node, name.lower(), inner, value, Form.FUNCTION))
+    if name in recurrent.FORWARD:
+        return recurrent.FORWARD[name](path, instance, value, args)
     layer = layers.LAYERS.get(name)
     if layer is None or not layer.function:
-        unknown = path.tensor(TensorFacts(requires_grad=None), node, "")
-        return unknown if name in _ONE_TENSOR else Unknown("layer")
+        return Unknown("layer")
     if layers.is_inplace(path, instance):
         return value
     keywords = {
@@ -340,7 +341,11 @@ def _layer_result(
         if key in instance.config and not is_none(instance.config[key])
     }
     keywords.update({key: instance.attributes[key] for key in layer.named if key in instance.attributes})
-    tensors: list[Value] = [instance.attributes.get(key, Unknown(key)) for key in layer.parameters]
+    keywords.update({key: Constant(given) for key, given in layer.fixed})
+    if layer.function == "nn.functional.pad":
+        keywords["pad"] = layers.padding_of(name, instance.config.get("padding"))
+    others = [args.get(index, "target", "x2", "input2") or Unknown("target") for index in range(1, layer.inputs)]
+    tensors: list[Value] = [*others, *(instance.attributes.get(key, Unknown(key)) for key in layer.parameters)]
     written: dict[int | str, cst.CSTNode] = {0: node.args[0].value} if isinstance(node, cst.Call) and node.args else {}
     result = apply_call(path, layer.function, Arguments([value, *tensors], keywords, written), node, Form.FUNCTION)
     if isinstance(result, TensorValue) and result.facts.requires_grad is False and path.grad_mode is not False:
@@ -348,8 +353,3 @@ def _layer_result(
         if any(each is not False for each in owned):
             result.facts = result.facts.but(requires_grad=True if True in owned and path.grad_mode else None)
     return result
-
-
-_ONE_TENSOR = frozenset(
-    {"ZeroPad2d", "ReflectionPad2d", "ReplicationPad2d", "ConstantPad2d", "Fold", "Unfold", "CosineSimilarity"}
-)

@@ -91,7 +91,11 @@ def made(call: Call) -> Value:
     shape = call.get(0, "shape")
     number = as_int(shape)
     dims = (number,) if number is not None else as_dims(shape)
-    dtype = ("float64" if call.name != "numpy.full" else None) if given is None else numpy_dtype(given)
+    dtype = numpy_dtype(given)
+    if given is None:
+        from stridelint.linter.inference.torch_api.numpy_functions import listed
+
+        dtype = "float64" if call.name != "numpy.full" else listed(call.path, call.get(1, "fill_value"))[1]
     return array(dims, dtype, call)
 
 
@@ -116,7 +120,10 @@ def as_array(call: Call) -> Value:
             )
         kept = dtype if given is not None else facts.dtype
         return ArrayValue(facts.but(dtype=kept, kind=kind_of(kept) if kept else None, strides=strides), source.story)
-    return array(None, dtype, call)
+    from stridelint.linter.inference.torch_api.numpy_functions import listed
+
+    shape, own = listed(call.path, source) if isinstance(source, Sequence) else (None, None)
+    return array(shape, own if given is None else dtype, call)
 
 
 @function("numpy.random.default_rng", "numpy.random.RandomState")
@@ -272,11 +279,32 @@ def array_method(path: Path, node: cst.CSTNode, callee: BoundMethod, args: Argum
             return _same_way(owner, ArrayValue(facts.but(shape=geometry.shape, strides=geometry.strides), owner.story))
     if callee.name in ("transpose", "swapaxes"):
         return _same_way(owner, ArrayValue(facts.but(shape=None, strides=None), owner.story))
+    if callee.name == "reshape" and facts.shape is not None:
+        return _reshaped(path, owner, args)
     if callee.name in ("reshape", "squeeze", "view", "ravel", "flatten"):
         return ArrayValue(facts.but(shape=None, strides=None), owner.story)
     if callee.name in ("item", "tolist", "mean", "sum", "max", "min", "std"):
         return Unknown(callee.name)
     return Unknown(callee.name)
+
+
+def _reshaped(path: Path, owner: ArrayValue, args: Arguments) -> ArrayValue:
+    """`a.reshape(shape)`: of an array in C order it is a view in C order."""
+    from stridelint.rules.contract import questions
+
+    given = as_dims(args.get(0, "shape")) if len(args.positional) <= 1 else as_dims(Sequence(args.positional))
+    number = as_int(args.get(0, "shape")) if given is None else None
+    asked = (number,) if number is not None else given
+    facts = owner.facts
+    shape = (
+        None
+        if asked is None or facts.shape is None or "order" in args.keywords
+        else questions.resolve_view_shape(facts.shape, asked)
+    )
+    row_major = None if facts.shape is None else strides_in_order(facts.shape, range(len(facts.shape)))
+    if shape is None or facts.strides != row_major:
+        return ArrayValue(facts.but(shape=shape, strides=None), owner.story)
+    return ArrayValue(facts.but(shape=shape, strides=strides_in_order(shape, range(len(shape)))), owner.story)
 
 
 def array_binary(path: Path, name: str, left: Value, right: Value) -> Value:
