@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
 from stridelint.linter import config, run as runner, source
 from stridelint.linter.config import ConfigError, Settings
@@ -16,14 +16,26 @@ if TYPE_CHECKING:
     import argparse
 
     from stridelint.linter.findings import Report
+    from stridelint.linter.fixing_command import Mended
 
 T = TypeVar("T")
+
+
+class Checked(NamedTuple):
+    """What a run came to. `mended`: the files in which something was fixed. `given`: the bytes from standard input."""
+
+    report: Report
+    show_skipped: bool
+    mended: list[Mended]
+    given: bytes | None = None
 
 
 def run(options: argparse.Namespace) -> int:
     """Check what the options say, write the report, and return the exit status."""
     if options.fail_on != "any" and not options.probe:
         raise ConfigError(f"--fail-on {options.fail_on} needs --probe")
+    if options.diff and (options.format != "text" or options.output):
+        raise ConfigError("--diff prints a diff: it does not go with --format or --output")
     if options.operators:
         with _operators(options.operators):
             return _run(options)
@@ -54,12 +66,22 @@ def _run(options: argparse.Namespace) -> int:
             output = open(options.output, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
         except OSError as error:
             raise ConfigError(f"cannot write {options.output}: {error.strerror}") from None
-    report, show_skipped = _probed(options) if options.probe else _checked(options)
-    if output is None:
-        _write(report, options, sys.stdout, show_skipped)
-    else:
+    checked = _probed(options) if options.probe and not options.diff else _checked(options)
+    report = checked.report
+    if options.diff:
+        from stridelint.linter import fixing_command
+
+        status = fixing_command.show(checked.mended, report if checked.show_skipped else None)
+        return 0 if options.exit_zero else status
+    if output is not None:
         with output:
-            _write(report, options, output, show_skipped)
+            _write(report, options, output, checked.show_skipped)
+    else:
+        _write(report, options, sys.stdout if checked.given is None else sys.stderr, checked.show_skipped)
+    if checked.given is not None:
+        from stridelint.linter import fixing_command
+
+        fixing_command.print_fixed(checked.given, checked.mended)
     return 1 if fails(report, options.fail_on) and not options.exit_zero else 0
 
 
@@ -70,15 +92,16 @@ def fails(report: Report, fail_on: str) -> bool:
     return any(finding.probe is not None and finding.probe.verdict == fail_on for finding in report.findings)
 
 
-def _probed(options: argparse.Namespace) -> tuple[Report, bool]:
+def _probed(options: argparse.Namespace) -> Checked:
     from stridelint.linter.probing import Prober
 
     with Prober(options.probe) as prober:
-        report, show_skipped = _checked(options)
-        return report._replace(findings=prober.verdicts(report.findings)), show_skipped
+        checked = _checked(options)
+        report = checked.report._replace(findings=prober.verdicts(checked.report.findings))
+        return checked._replace(report=report)
 
 
-def _checked(options: argparse.Namespace) -> tuple[Report, bool]:
+def _checked(options: argparse.Namespace) -> Checked:
     settings_of = _settings(options)
     paths = options.paths or ["."]
     if "-" in paths and len(paths) > 1:
@@ -87,16 +110,18 @@ def _checked(options: argparse.Namespace) -> tuple[Report, bool]:
         raise ConfigError("--stdin-filename needs '-' as the path")
     jobs: dict[Settings, list[runner.Job]] = {}
     excluded = 0
+    given: bytes | None = None
     if paths == ["-"]:
         settings = settings_of(options.stdin_filename or ".")
         _validate(settings)
-        name = options.stdin_filename or "<stdin>"
+        name, data = options.stdin_filename or "<stdin>", sys.stdin.buffer.read()
+        given = data if options.fix and not options.diff else None
         try:
-            jobs[settings] = [(source.from_bytes(name, sys.stdin.buffer.read(), explicit=True), settings)]
+            jobs[settings] = [(source.from_bytes(name, data, explicit=True), settings)]
         except source.Unreadable as error:
             from stridelint.linter.findings import Report, Skipped
 
-            return Report((), (Skipped(name, str(error)),), 0, 1, 0), True
+            return Checked(Report((), (Skipped(name, str(error)),), 0, 1, 0), True, [], given)
     else:
         for path in paths:
             if not os.path.exists(path):
@@ -113,8 +138,14 @@ def _checked(options: argparse.Namespace) -> tuple[Report, bool]:
         for target in unique(targets):
             jobs.setdefault(owner[target.path], []).append((target, owner[target.path]))
     processes = _option("--jobs", config.jobs, options.jobs) or max((s.jobs for s in jobs), default=0)
-    report = runner.check_all([job for batch in jobs.values() for job in batch], processes, excluded)
-    return report, not report.skipped or any(_shows_skipped(settings) for settings in jobs)
+    every = [job for batch in jobs.values() for job in batch]
+    report = runner.check_all(every, processes, excluded)
+    mended: list[Mended] = []
+    if options.fix or options.diff:
+        from stridelint.linter import fixing_command
+
+        report, mended = fixing_command.fix(report, every, options)
+    return Checked(report, not report.skipped or any(_shows_skipped(settings) for settings in jobs), mended, given)
 
 
 def _settings(options: argparse.Namespace) -> Callable[[str], Settings]:
@@ -173,7 +204,7 @@ def _write(report: Report, options: argparse.Namespace, stream: TextIO, show_ski
         return
     from stridelint.linter.reports import text
 
-    for line in text.render(report, _colour(stream), options.statistics, show_skipped):
+    for line in text.render(report, _colour(stream), options.statistics, show_skipped, options.unsafe_fixes):
         stream.write(line + "\n")
 
 

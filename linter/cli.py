@@ -32,6 +32,7 @@ examples:
   stridelint check .
   stridelint check --format json --output findings.json src
   stridelint check --select TLC1,TLC301 --ignore TLC103 src
+  stridelint check --diff src               what --fix would change
   git show :model.py | stridelint check --stdin-filename model.py -
 
 A finding is hidden by `# noqa` or `# noqa: TLC101` on its line, or on the first or last line of its statement.
@@ -181,6 +182,10 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         metavar="LEVEL",
         help="certain: all is proven; likely (default): but for sizes almost surely > 1; possible: up to a caller",
     )
+    fixes = parser.add_argument_group("fixes (checked before they are written; see docs/fixes.md)")
+    fixes.add_argument("--fix", action="store_true", help="make the safe fixes; with '-' print the fixed text")
+    fixes.add_argument("--unsafe-fixes", action="store_true", help="take in fixes that change more than the hazard")
+    fixes.add_argument("--diff", action="store_true", help="only show what would be fixed; exit 1 if that is anything")
     probe = parser.add_argument_group("confirmation (needs torch; no code of yours is run)")
     probe.add_argument(
         "--probe",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from stridelint.rules.registry import by_code
 from stridelint.rules.rule import Rule, Severity
 
 HEADINGS = ("What it does", "Why is this bad?", "Example", "Use instead", "Confirmed by")
+FIX = "Fix"  # only where a rule has one
 _NOTICE = "<!-- Written by `stridelint docs` from the rule's own file; change it there. -->"
 
 
@@ -30,7 +33,7 @@ def sections(rule: type[Rule]) -> dict[str, str]:
     current: list[str] = []
     for line in inspect.cleandoc(rule.__doc__ or "").splitlines():
         title = line.strip().lstrip("#").strip().removesuffix(":")
-        if title in HEADINGS:
+        if title in HEADINGS or title == FIX:
             current = found.setdefault(title, [])
         elif not re.fullmatch(r"[-=~]{3,}", line.strip()):
             current.append(line)
@@ -47,6 +50,8 @@ def page(rule: type[Rule]) -> str:
     for title in HEADINGS:
         if title in told:
             parts += [f"## {title}", told[title]]
+    if FIX in told:
+        parts += [f"## {FIX}", told[FIX], *_fixed(rule)]
     if rule.INVALID:
         parts += ["## Found", "Examples that the tests run, with what is reported on them."]
         for example in rule.INVALID[:2]:
@@ -57,19 +62,38 @@ def page(rule: type[Rule]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _fixed(rule: type[Rule]) -> Iterator[str]:
+    """What the fixes make of the first examples that have some."""
+    examples = [each for safe in (True, False) for each in rule.INVALID if each.fixed is not None and each.safe is safe]
+    for option, safe in (("--fix", True), ("--fix --unsafe-fixes", False)):
+        example = next((each for each in examples if each.safe is safe), None)
+        if example is not None and example.fixed is not None:
+            before, after = example.code.splitlines(), example.fixed.splitlines()
+            changes = list(difflib.unified_diff(before, after, lineterm="", n=1))[2:]
+            yield f"With `{option}`:"
+            yield _block("\n".join(changes), "diff")
+
+
+def fixability(rule: type[Rule]) -> str:
+    """Which fixes a rule has: "safe", "unsafe", both, or none."""
+    kinds = {each.safe for each in rule.INVALID if each.fixed is not None}
+    return " / ".join(name for name, safe in (("safe", True), ("unsafe", False)) if safe in kinds)
+
+
 def index() -> str:
     """The table of all rules, in Markdown."""
-    rows = ["| code | name | severity | what it finds |", "|---|---|---|---|"]
+    rows = ["| code | name | severity | fix | what it finds |", "|---|---|---|---|---|"]
     for code, rule in by_code().items():
         quiet = " (audits)" if is_quiet(rule) else ""
         text = summary(rule).replace("|", "\\|")
-        rows.append(f"| [{code}](rules/{code}.md) | {rule.name} | {rule.severity.value}{quiet} | {text} |")
+        rows.append(f"| [{code}](rules/{code}.md) | {rule.name} | {rule.severity.value}{quiet} | {fixability(rule)} | {text} |")
     return "\n\n".join(
         [
             "# Rules",
             "*error*: torch raises or computes wrong numbers. *warning*: silently another layout, or a test that cannot "
             "fail. *note*: advice. Rules marked *audits* report only with `--min-confidence possible`, or when selected "
-            "by code.",
+            "by code. *fix*: whether `--fix` (safe) or `--fix --unsafe-fixes` puts some of the findings right, see "
+            "[fixes.md](fixes.md).",
             "\n".join(rows),
         ]
     ) + "\n"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from stridelint.linter import screen, source
-from stridelint.linter.findings import Outcome, Remark, Reported, Skipped
+from stridelint.linter.findings import NO_PATCH, Outcome, Patch, Remark, Replacement, Reported, Skipped
 
 if TYPE_CHECKING:
     import ast
@@ -128,6 +128,7 @@ def _resolve(path: str, text: str, module: libcst.Module, findings: Iterable[Fin
         PositionProvider
     )
     lines = source.lines(text)
+    patch = _patches(module, ranges, lines)
 
     def place(site: Site) -> tuple[int, int, int, int]:
         where = ranges.get(site.node)  # type: ignore[call-overload]  # any object may be asked for
@@ -152,9 +153,51 @@ def _resolve(path: str, text: str, module: libcst.Module, findings: Iterable[Fin
                 notes,
                 lines[at[0] - 1] if at[0] <= len(lines) else "",
                 _witness(finding),
+                patch=patch(finding),
             )
         )
     return reported
+
+
+def _patches(
+    module: libcst.Module, ranges: Mapping[libcst.CSTNode, CodeRange], lines: Sequence[str]
+) -> Callable[[Finding], Patch]:
+    """How findings are fixed: what their rules say, with places in the file."""
+    from stridelint.rules.forms import edits
+    from stridelint.rules.rule import Rule
+
+    codes: list[edits.Code] = []
+
+    def patch(finding: Finding) -> Patch:
+        if finding.rule.fix is Rule.fix:
+            return NO_PATCH
+        if not codes:
+            codes.append(edits.Code(module))
+        fix = finding.rule().fix(finding, codes[0])
+        if fix is None:
+            return NO_PATCH
+        replacements = []
+        for edit in fix.edits:
+            where = ranges[edit.node]
+            start, end = where.start, where.end
+            part = [*lines[start.line - 1 : end.line]]
+            part[-1] = part[-1][: end.column]
+            part[0] = part[0][start.column :]
+            # What was read may be blanked out in places, and only what it shares with the file can be edited.
+            if part != source.lines(codes[0].text(edit.node)):
+                return NO_PATCH
+            replacements.append(Replacement(start.line, start.column + 1, end.line, end.column + 1, edit.text))
+        return Patch(fix.description, fix.safe, tuple(sorted(replacements)))
+
+    def safely(finding: Finding) -> Patch:
+        try:
+            return patch(finding)
+        except Exception:  # a mistake of ours must not cost the finding
+            if os.environ.get("STRIDELINT_TRACEBACK"):
+                raise
+            return NO_PATCH
+
+    return safely
 
 
 def _witness(finding: Finding) -> str:

@@ -23,10 +23,32 @@ class Verdict(NamedTuple):
     device: str
 
 
+class Replacement(NamedTuple):
+    """`text` in place of what stands at a range of lines and columns, which count as in `Reported`."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+class Patch(NamedTuple):
+    """What puts a finding right: `safe` if nothing else changes. No edits: nothing that could be written down does."""
+
+    description: str = ""
+    safe: bool = False
+    edits: tuple[Replacement, ...] = ()
+
+
+NO_PATCH = Patch()
+
+
 class Reported(NamedTuple):
     """A finding at its place. Lines and columns count from 1; the end column is the one after the last character.
 
     witness: what a probe needs to replay it, a JSON document (see `rules.witness`). probe: the verdict, if it was asked for.
+    patch: how to fix it.
     """
 
     path: str
@@ -43,6 +65,11 @@ class Reported(NamedTuple):
     excerpt: str
     witness: str = "{}"
     probe: Verdict | None = None
+    patch: Patch = NO_PATCH
+
+    def is_fixable(self, unsafe: bool = False) -> bool:
+        """Whether there is a safe fix, or with `unsafe` any."""
+        return bool(self.patch.edits) and (unsafe or self.patch.safe)
 
 
 class Skipped(NamedTuple):
@@ -61,10 +88,11 @@ class Outcome(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What came of a whole run, in order of path and line."""
+    """What came of a whole run, in order of path and line. `fixed`: findings that were fixed, and are not among the findings."""
 
     findings: tuple[Reported, ...]
     skipped: tuple[Skipped, ...]
     suppressed: int
     checked: int
     excluded: int
+    fixed: int = 0

@@ -31,7 +31,7 @@ def check_all(jobs: Iterable[Job], processes: int = 0, excluded: int = 0) -> Rep
     for job in jobs:
         checked += 1
         try:
-            file = _read(job)
+            file = read(job)
             if not _needs_a_closer_look(file, job[1]):
                 continue
         except (source.Unreadable, screen.Unparsable) as error:
@@ -57,14 +57,15 @@ def check_all(jobs: Iterable[Job], processes: int = 0, excluded: int = 0) -> Rep
 def check_file(job: Job) -> Outcome:
     """All that comes of one file, whatever happens."""
     try:
-        return engine.check(_read(job), _selection(job[1]))
+        return engine.check(read(job), _selection(job[1]))
     except source.Unreadable as error:  # it was readable a moment ago
         return engine.skipped(job[0].path, str(error))
     except Exception as error:
         return engine.skipped(job[0].path, engine.internal_error(error))
 
 
-def _read(job: Job) -> source.Source:
+def read(job: Job) -> source.Source:
+    """The bytes to check: those of a file, or the given ones."""
     item = job[0]
     return source.read(item.path, item.explicit) if isinstance(item, Target) else item
 

@@ -57,20 +57,24 @@ def _too_large(size: int) -> str:
     return f"too large: {size:,} bytes, the limit is {MAX_BYTES:,}"
 
 
-def decode(data: bytes) -> str:
-    """Text of the bytes of a Python file."""
+def encoding_of(data: bytes) -> str:
+    """The encoding that the bytes of a Python file are in, by their first two lines."""
     head = data.split(b"\n", 2)[:2]
     # tokenize takes a while to import, and hardly any file has a coding comment.
-    if any(b"coding" in line for line in head):
-        import io
-        import tokenize
+    if not any(b"coding" in line for line in head):
+        return "utf-8-sig"
+    import io
+    import tokenize
 
-        try:
-            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        except SyntaxError as error:
-            raise Unreadable(f"cannot be decoded: {error.msg or error}") from None
-    else:
-        encoding = "utf-8-sig"
+    try:
+        return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    except SyntaxError as error:
+        raise Unreadable(f"cannot be decoded: {error.msg or error}") from None
+
+
+def decode(data: bytes) -> str:
+    """Text of the bytes of a Python file."""
+    encoding = encoding_of(data)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import libcst
 
+    from stridelint.rules.forms.edits import Code, Fix
     from stridelint.rules.screening import Nodes
 
 
@@ -50,14 +51,20 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """Code with findings of one rule: `expected` lists all of them as (line, column, message), both counted from 1."""
+    """Code with findings of one rule: `expected` lists all of them as (line, column, message), both counted from 1.
+
+    fixed: the code after all fixes; None if there is nothing to fix. safe: whether `--fix` alone makes it so, without
+        `--unsafe-fixes`.
+    """
 
     code: str
     expected: tuple[tuple[int, int, str], ...]
+    fixed: str | None = None
+    safe: bool = True
 
 
 class Rule:
-    """Base of all rules. A subclass is one file: docstring, VALID, INVALID, `check` (or `check_test`).
+    """Base of all rules. A subclass is one file: docstring, VALID, INVALID, `check` (or `check_test`), perhaps `fix`.
 
     code, name: "TLC101", "argument-order-layout" (reads as "allow ...").
     severity: the usual one; a finding may carry its own.
@@ -107,3 +114,7 @@ class Rule:
     def check_module(self, module: libcst.Module) -> Iterator[Finding]:
         """Judge how a file's code is written, whatever its values are."""
         return iter(())
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """The edit that puts a finding right, where exactly one is; asked only for findings that are shown."""
+        return None

@@ -63,6 +63,7 @@ def test_json(project: Path, run: Run) -> None:
                 "severity": "error",
                 "confidence": "certain",
                 "notes": [{"path": "bad.py", "line": 5, "message": "'view' is here"}],
+                "fix": None,
                 "witness": {"reason": "it is about how the code is written, and names no call to make"},
             }
         ],

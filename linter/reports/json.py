@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from stridelint.linter.findings import Report
+from typing import Any
+
+from stridelint.linter.findings import Patch, Report
 
 
 def render(report: Report) -> str:
@@ -22,6 +24,7 @@ def render(report: Report) -> str:
             "severity": finding.severity,
             "confidence": finding.confidence,
             "notes": [note._asdict() for note in finding.notes],
+            "fix": _fix(finding.patch),
             "witness": json.loads(finding.witness),
             **({} if finding.probe is None else {"probe": finding.probe._asdict()}),
         }
@@ -29,3 +32,20 @@ def render(report: Report) -> str:
     ]
     document = {"version": 1, "findings": findings, "skipped": [skipped._asdict() for skipped in report.skipped]}
     return json.dumps(document, indent=2)
+
+
+def _fix(patch: Patch) -> dict[str, Any] | None:
+    """The edits of a fix, which belong together; None if there is no fix."""
+    if not patch.edits:
+        return None
+    edits = [
+        {
+            "line": edit.line,
+            "column": edit.column,
+            "end_line": edit.end_line,
+            "end_column": edit.end_column,
+            "replacement": edit.text,
+        }
+        for edit in patch.edits
+    ]
+    return {"description": patch.description, "safety": "safe" if patch.safe else "unsafe", "edits": edits}

@@ -10,14 +10,21 @@ _VERDICTS = {"confirmed": "32", "refuted": "31", "inconclusive": "33"}
 _COLOURS = {"error": "31", "warning": "33", "note": "36"}
 
 
-def render(report: Report, colour: bool = False, statistics: bool = False, show_skipped: bool = True) -> Iterator[str]:
-    """The lines of the report."""
+def render(
+    report: Report,
+    colour: bool = False,
+    statistics: bool = False,
+    show_skipped: bool = True,
+    unsafe_fixes: bool = False,
+) -> Iterator[str]:
+    """The lines of the report. What `--fix` can fix is marked `[*]`, with `unsafe_fixes` all that can be fixed."""
     paint = _paint if colour else _plain
     for finding in report.findings:
         place = paint("1", finding.path) + f":{finding.line}:{finding.column}:"
         code = paint(_COLOURS.get(finding.severity, "1"), finding.code)
         sure = " (possible)" if finding.confidence == "possible" else ""
-        yield f"{place} {code} [{finding.name}] {finding.message}{sure}"
+        star = f" [{paint('36', '*')}]" if finding.is_fixable(unsafe_fixes) else ""
+        yield f"{place} {code} [{finding.name}]{star} {finding.message}{sure}"
         for line in _excerpt(finding):
             yield paint("2", line)
         for note in finding.notes:
@@ -33,6 +40,9 @@ def render(report: Report, colour: bool = False, statistics: bool = False, show_
     if report.findings:
         yield ""
     yield _summary(report)
+    fixable = _fixable(report, unsafe_fixes)
+    if fixable:
+        yield fixable
 
 
 def _verdict(probe: Verdict) -> str:
@@ -79,6 +89,8 @@ def _summary(report: Report) -> str:
     files = len({finding.path for finding in report.findings})
     text = f"Found {_count(number, 'finding')} in {_count(files, 'file')}" if number else "No findings"
     details = [f"{_count(report.checked, 'file')} checked"]
+    if report.fixed:
+        details.insert(0, f"{report.fixed} fixed")
     if report.skipped:
         details.append(f"{len({skipped.path for skipped in report.skipped})} skipped")
     if report.suppressed:
@@ -88,6 +100,20 @@ def _summary(report: Report) -> str:
     verdicts = [finding.probe.verdict for finding in report.findings if finding.probe is not None]
     details += [f"{verdicts.count(kind)} {kind}" for kind in _VERDICTS if kind in verdicts]
     return f"{text} ({', '.join(details)})."
+
+
+def _fixable(report: Report, unsafe: bool) -> str:
+    """How many findings can be fixed, and how."""
+    safe = sum(finding.is_fixable() for finding in report.findings)
+    every = sum(finding.is_fixable(unsafe=True) for finding in report.findings)
+    if not every:
+        return ""
+    if unsafe:
+        return f"{every} fixable with --fix --unsafe-fixes."
+    more = f"{every - safe} more with --unsafe-fixes" if every > safe else ""
+    if not safe:
+        return f"{every} fixable with --fix --unsafe-fixes, none with --fix alone."
+    return f"{safe} fixable with --fix{', ' if more else ''}{more}."
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,1 +1,1 @@
-"""What rules about the way code is written look for, on LibCST nodes. Imported only while a file is judged."""
+"""What is found and changed in the way code is written, on LibCST nodes. Imported only while a file is judged."""

@@ -20,6 +20,7 @@ from stridelint.rules.inplace.expanded import EXPANDING, writes_to_expanded
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
 if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
     from stridelint.rules.screening import Nodes
 
 # What torch says.
@@ -46,6 +47,9 @@ class InplaceOnExpanded(Rule):
     Use instead:
         mask = torch.zeros(1, 8).expand(batch, 8).clone()
         mask[:, 0] = 1
+
+    Fix:
+        `.clone()` behind the `expand` that the tensor comes from (unsafe: what shared its memory is not written to any more).
 
     Confirmed by:
         Writing to a tensor with these strides.
@@ -109,6 +113,18 @@ jacobian(torch.rand(5, 2))
                     "refers to a single memory location); clone() the expanded tensor first",
                 ),
             ),
+            fixed="""\
+import torch
+
+def jacobian(points):
+    rows = torch.eye(2).unsqueeze(0).expand(len(points), 2, 2).clone()
+    rows[:, 0] = points
+    rows *= 2
+    return rows
+
+jacobian(torch.rand(5, 2))
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -141,6 +157,17 @@ signal.unfold(0, 4, 2).add_(torch.rand(4, 4))
                     "'signal.unfold(0, 4, 2)' share memory, without an error; clone() the windows first, or add them up with fold or index_add_",
                 ),
             ),
+            fixed="""\
+import torch
+
+scores = torch.zeros(1, 5).expand(3, 5).clone()
+keep = torch.rand(3, 5) > 0.5
+scores.masked_fill_(keep, -1.0)
+scores[keep] = 0
+signal = torch.zeros(10)
+signal.unfold(0, 4, 2).add_(torch.rand(4, 4))
+""",
+            safe=False,
         ),
     )
 
@@ -185,6 +212,17 @@ signal.unfold(0, 4, 2).add_(torch.rand(4, 4))
                 "clone() the windows first, or add them up with fold or index_add_"
             )
             yield found(self, event, message, about=(target,), claim=Claim(Kind.WRONG_VALUES))
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """A clone where the tensor is expanded."""
+        from stridelint.rules.forms import edits
+
+        target = written_to(finding.event) if isinstance(finding.event, TensorEvent) else None
+        expanded = [note.site for note in target.story if note.message == "is expanded here"] if target is not None else []
+        call = code.call(expanded[0]) if len(expanded) == 1 else None
+        if call is None or edits.method(call) not in ("expand", "expand_as", "broadcast_to"):
+            return None
+        return edits.Fix("clone the expanded tensor", (edits.called(code, call, "clone"),))
 
 
 def written_to(event: TensorEvent) -> Operand | None:

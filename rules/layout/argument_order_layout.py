@@ -17,9 +17,12 @@ from stridelint.rules.layout import screening
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
 if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
     from stridelint.rules.screening import Nodes
 
 FORMATS = {4: "channels_last", 5: "channels_last_3d"}
+# The same bits in either order; of maximum and its kind, 0.0 and -0.0 are not.
+COMMUTATIVE = frozenset("add mul eq ne logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor".split())
 
 
 class ArgumentOrderLayout(Rule):
@@ -41,6 +44,11 @@ class ArgumentOrderLayout(Rule):
     Use instead:
         y = x * mask        # channels_last
         # or convert once: mask = mask.to(memory_format=torch.channels_last)
+
+    Fix:
+        The operands of `+`, `*`, `==`, `!=`, `&`, `|`, `^` and their functions are swapped: the values are the same bit for bit
+        (safe where both layouts are decided in the same function and the order of evaluation shows nowhere). For other
+        operators the first operand is converted where it is used (unsafe: it costs a copy each time).
 
     Confirmed by:
         Running the operator both ways and comparing the strides.
@@ -89,6 +97,13 @@ y = mask * x
                     "result of 'mask * x' is row-major because 'mask' comes first; with 'x' first it is channels_last",
                 ),
             ),
+            fixed="""\
+import torch
+
+mask = torch.ones(2, 3, 4, 5)
+x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+y = x * mask
+""",
         ),
         Invalid(
             """\
@@ -107,6 +122,30 @@ scores = onehot * torch.rand(2, 5, 6, 8)
                     "with 'torch.rand(2, 5, 6, 8)' first it is row-major",
                 ),
             ),
+        ),
+        Invalid(
+            """\
+import torch
+
+x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+mean = torch.ones(2, 3, 4, 5)
+y = (mean - x) / 2
+""",
+            (
+                (
+                    5,
+                    6,
+                    "result of '(mean - x)' is row-major because 'mean' comes first; with 'x' first it is channels_last",
+                ),
+            ),
+            fixed="""\
+import torch
+
+x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+mean = torch.ones(2, 3, 4, 5)
+y = (mean.to(memory_format=torch.channels_last) - x) / 2
+""",
+            safe=False,
         ),
     )
 
@@ -135,6 +174,26 @@ scores = onehot * torch.rand(2, 5, 6, 8)
             f"with {quoted(other, 'the other operand')} first it is {_other_format(formats, name)}"
         )
         yield found(self, event, message, confidence=confidence, about=(first, other), claim=Claim(Kind.ORDER_DECIDES))
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """Swap, or convert the first operand, where that is row-major; nothing tells what a permuted one should be."""
+        from stridelint.rules.forms import edits, tensor_edits
+
+        event = finding.event
+        if not isinstance(event, TensorEvent):
+            return None
+        node, (first, *others) = code.expression(event.site), event.tensors
+        formats = [_format(operand.facts) for operand in event.tensors]
+        if node is None or formats[0] is None or formats[0][0] != "row-major" or any(map(_accidental, event.tensors)):
+            return None
+        pair, swap = edits.operands(node), edits.swapped(code, node)
+        if event.op in COMMUTATIVE and len(others) == 1 and pair is not None and swap is not None:
+            safe = code.together(node, event.tensors) and edits.any_order(*pair)
+            return edits.Fix("swap the operands", (swap,), safe)
+        convert = tensor_edits.to_format(code, first, _other_format(formats, "row-major"))
+        if first.facts.rank not in FORMATS or convert is None:
+            return None
+        return edits.Fix("convert the first operand", (convert,))
 
 
 def _operands(event: TensorEvent) -> list[TensorFacts | Scalar]:

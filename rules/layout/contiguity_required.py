@@ -13,6 +13,7 @@ from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.screening import name_of
 
 if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
     from stridelint.rules.screening import Nodes
 
 CONVOLUTIONS = frozenset({"nn.functional.conv2d", "conv2d"})
@@ -39,6 +40,10 @@ class ContiguityRequired(Rule):
 
     Use instead:
         torch.from_numpy(rgb.copy())
+
+    Fix:
+        `.copy()` behind an array with a negative stride that is handed to torch (safe where the array gets that stride in the
+        same function: there the call always raises).
 
     Confirmed by:
         Running the call.
@@ -92,6 +97,19 @@ pack(torch.rand(3, 4).t())
                 ),
                 (11, 1, "'pack(torch.rand(3, 4).t())' raises: 'x' is not contiguous, its strides are (1, 4)"),
             ),
+            fixed="""\
+import numpy as np
+import torch
+
+def load(frame):
+    return torch.from_numpy(frame[:, :, ::-1].copy())
+
+def pack(x):
+    assert x.is_contiguous(), "row-major only"
+    return x.numpy().tobytes()
+
+pack(torch.rand(3, 4).t())
+""",
         ),
     )
 
@@ -128,6 +146,19 @@ pack(torch.rand(3, 4).t())
                         site=passed or event.site,
                     )
                     return
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """A copy of the array."""
+        from stridelint.rules.forms import edits
+
+        event = finding.event
+        if not isinstance(event, TensorEvent) or event.op != "from_numpy":
+            return None
+        array = code.expression(event.tensors[0].site)
+        if array is None:
+            return None
+        safe = code.together(array, event.tensors[:1])
+        return edits.Fix("copy the array", (edits.called(code, array, "copy"),), safe)
 
     def _array(self, event: TensorEvent) -> Iterator[Finding]:
         array = event.tensors[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import questions
@@ -10,6 +11,9 @@ from stridelint.rules.contract.answers import Answer
 from stridelint.rules.events import TensorEvent
 from stridelint.rules.findings import found, quoted, tuple_text
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+
+if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
 
 
 class ContiguousFormatNoOp(Rule):
@@ -28,6 +32,10 @@ class ContiguousFormatNoOp(Rule):
 
     Use instead:
         x = torch.rand(4, 6).t().contiguous()
+
+    Fix:
+        `.to(memory_format=torch.contiguous_format)` becomes `.contiguous()` (safe: it does the same for every tensor that the
+        call does not leave strided).
 
     Confirmed by:
         Running the conversion and asking the result whether it is contiguous.
@@ -64,6 +72,12 @@ x = x.to(memory_format=torch.contiguous_format)
                     "contiguous; use .contiguous()",
                 ),
             ),
+            fixed="""\
+import torch
+
+x = torch.rand(4, 6).t()
+x = x.contiguous()
+""",
         ),
     )
 
@@ -82,3 +96,13 @@ x = x.to(memory_format=torch.contiguous_format)
         yield found(
             self, event, message, confidence=contiguous.confidence, about=(source,), claim=Claim(Kind.RETURNS_INPUT)
         )
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """`.contiguous()`, where the memory format is all that the call asks for."""
+        from stridelint.rules.forms import edits
+
+        call = code.call(finding.site)
+        if call is None or edits.method(call) != "to" or len(call.args) != 1 or edits.keyword(call, "memory_format") is None:
+            return None
+        contiguous = call.with_changes(func=call.func.with_changes(attr=edits.dotted("contiguous")), args=())
+        return edits.Fix("call .contiguous()", (edits.replaced(code, call, contiguous),), safe=True)

@@ -12,6 +12,7 @@ from stridelint.rules.layout import screening
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
 if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
     from stridelint.rules.screening import Nodes
 
 CONVERSIONS = {
@@ -43,6 +44,10 @@ CONVERSIONS = {
     "masked_fill": "filled",
 }
 
+LAYOUT_ONLY = frozenset({"to", "contiguous"})
+# What is discarded there may have been meant for something else, or for nothing.
+NEVER_ASSIGNED = frozenset({"detach"})
+
 
 class DiscardedConversion(Rule):
     """
@@ -62,6 +67,11 @@ class DiscardedConversion(Rule):
         def forward(self, x):
             x = x.contiguous(memory_format=torch.channels_last)
             return self.conv(x)
+
+    Fix:
+        `x.to(...)` becomes `x = x.to(...)` where `x` is a name of the function, or of the module, that is read afterwards. Safe
+        if only the layout is converted, so that all values stay the same, and nothing writes into `x` afterwards; unsafe for
+        other conversions: what follows then works with other numbers or shapes. `detach()` is left to you.
 
     Confirmed by:
         Comparing strides, dtype and device of the tensor before and after the statement.
@@ -114,6 +124,56 @@ x.to(torch.float16)
                 ),
                 (5, 1, "the result of 'x.to(torch.float16)' is thrown away: 'x' is not converted in place"),
             ),
+            fixed="""\
+import torch
+
+x = torch.rand(2, 3, 4, 5)
+x = x.contiguous(memory_format=torch.channels_last)
+x.to(torch.float16)
+""",
+        ),
+        Invalid(
+            """\
+import torch
+
+def forward(conv, x):
+    x.contiguous(memory_format=torch.channels_last)  # NHWC
+    return conv(x)
+
+forward(torch.nn.Conv2d(3, 8, 3), torch.rand(2, 3, 8, 8))
+""",
+            (
+                (
+                    4,
+                    5,
+                    "the result of 'x.contiguous(memory_format=torch.channels_last)' is thrown away: 'x' is not made contiguous in place",
+                ),
+            ),
+            fixed="""\
+import torch
+
+def forward(conv, x):
+    x = x.contiguous(memory_format=torch.channels_last)  # NHWC
+    return conv(x)
+
+forward(torch.nn.Conv2d(3, 8, 3), torch.rand(2, 3, 8, 8))
+""",
+        ),
+        Invalid(
+            """\
+import torch
+
+x = torch.rand(2, 3)
+x.to(torch.float16); print(x)
+""",
+            ((4, 1, "the result of 'x.to(torch.float16)' is thrown away: 'x' is not converted in place"),),
+            fixed="""\
+import torch
+
+x = torch.rand(2, 3)
+x = x.to(torch.float16); print(x)
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -149,3 +209,18 @@ nhwc(x)
             f"the result of '{event.text}' is thrown away: {quoted(source)} is not {CONVERSIONS[event.op]} in place"
         )
         yield found(self, event, message, site=event.discarded_at, claim=Claim(Kind.INPUT_UNCHANGED))
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """Assign the result to the name of the tensor, if that may be rebound and is read later on."""
+        from stridelint.rules.forms import edits, names
+
+        event, call = finding.event, code.call(finding.site)
+        if not isinstance(event, TensorEvent) or call is None or call is not event.site.node or event.op in NEVER_ASSIGNED:
+            return None
+        statement, use = edits.own_line(code, call), names.rebinding(code, call)
+        if statement is None or use is None:
+            return None
+        layout = event.op in LAYOUT_ONLY and all(each.keyword and each.keyword.value == "memory_format" for each in call.args)
+        leaf = event.tensors[0].facts.requires_grad is True
+        edit = edits.Edit(statement, f"{use.name} = {code.text(call)}")
+        return edits.Fix("assign the result", (edit,), safe=layout and use.is_read_only and not leaf)

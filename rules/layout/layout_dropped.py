@@ -18,6 +18,7 @@ from stridelint.rules.screening import name_of
 if TYPE_CHECKING:
     import libcst
 
+    from stridelint.rules.forms.edits import Code, Fix
     from stridelint.rules.screening import Nodes
 
 # Measured: row-major results whatever goes in. What reduces or normalizes over classes is left out: it ends a network.
@@ -49,6 +50,11 @@ class LayoutDropped(Rule):
 
     Use instead:
         x = torch.where(mask, 0.0, x)       # channels_last
+
+    Fix:
+        `x.new_zeros(x.shape)` becomes `torch.zeros_like(x)`, likewise ones and empty; `.contiguous()` after the axes were permuted
+        back gets `memory_format=torch.channels_last`; a buffer made with `torch.empty` too (all unsafe: what is computed from the
+        result has another layout then). A fake kernel gets `torch.empty_like` (safe: it only tells what the real one does).
 
     Confirmed by:
         Running the operator on a channels_last tensor and reading the strides of the result.
@@ -94,6 +100,16 @@ d = x.relu().transpose(1, 2).transpose(1, 2).contiguous()
                     "'x.relu().transpose(1, 2).transpose(1, 2)' is channels_last",
                 ),
             ),
+            fixed="""\
+import torch
+
+x = torch.rand(2, 4, 5, 6).to(memory_format=torch.channels_last)
+a = x.masked_fill(torch.rand(5, 6) > 0.5, 0.0)
+b = x.new_zeros(2, 4, 10, 12)
+c = torch.cat([x, torch.rand(2, 1, 5, 6)], dim=1)
+d = x.relu().transpose(1, 2).transpose(1, 2).contiguous(memory_format=torch.channels_last)
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -114,6 +130,48 @@ def _(x):
                     "the fake kernel's 'x.new_empty(x.shape)' is row-major, but 'halve' returns the strides of 'x'; use torch.empty_like(x)",
                 ),
             ),
+            fixed="""\
+import torch
+
+@torch.library.custom_op("lib::halve", mutates_args=())
+def halve(x: torch.Tensor) -> torch.Tensor:
+    return x.abs() / 2
+
+@halve.register_fake
+def _(x):
+    return torch.empty_like(x)
+""",
+        ),
+        Invalid(
+            """\
+import torch
+
+x = torch.rand(2, 4, 5, 6).to(memory_format=torch.channels_last)
+a = x.new_zeros(x.shape)
+b = x.relu().transpose(1, 2).transpose(1, 2).contiguous()
+c = torch.empty(2, 4, 5, 6)
+c.copy_(x)
+""",
+            (
+                (4, 5, "'x.new_zeros(x.shape)' is row-major although 'x' is channels_last"),
+                (
+                    5,
+                    5,
+                    "'x.relu().transpose(1, 2).transpose(1, 2).contiguous()' is row-major although "
+                    "'x.relu().transpose(1, 2).transpose(1, 2)' is channels_last",
+                ),
+                (6, 5, "'c' is row-major although 'x', which is stored into it, is channels_last"),
+            ),
+            fixed="""\
+import torch
+
+x = torch.rand(2, 4, 5, 6).to(memory_format=torch.channels_last)
+a = torch.zeros_like(x)
+b = x.relu().transpose(1, 2).transpose(1, 2).contiguous(memory_format=torch.channels_last)
+c = torch.empty(2, 4, 5, 6, memory_format=torch.channels_last)
+c.copy_(x)
+""",
+            safe=False,
         ),
     )
 
@@ -186,6 +244,25 @@ def _(x):
 
         for node, message in mismatches(module):
             yield Finding(type(self), Site(node), message)
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """The same with the layout kept, where that is one edit."""
+        from stridelint.rules.forms import edits, tensor_edits
+
+        event, call, torch = finding.event, code.call(finding.site), code.torch()
+        if call is None or torch is None:
+            return None
+        like = tensor_edits.made_like(code, call, torch)
+        if like is not None:
+            return edits.Fix("make it like the tensor", (like,), safe=event is None)
+        if not isinstance(event, TensorEvent) or edits.keyword(call, "memory_format") is not None:
+            return None
+        wanted = FORMATS.get(event.tensors[0].facts.rank or 0)
+        name, of_torch = edits.method(call), tensor_edits.is_function(call, torch)
+        if wanted is None or (name, of_torch) not in (("contiguous", False), ("empty", True)) or (name == "contiguous" and call.args):
+            return None
+        call_with = edits.with_keyword(call, "memory_format", tensor_edits.memory_format(torch, wanted).value)
+        return edits.Fix(f"ask for {wanted}", (edits.replaced(code, call, call_with),))
 
 
 def _was_made(operand: Operand) -> bool:

@@ -12,6 +12,7 @@ from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.screening import name_of
 
 if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
     from stridelint.rules.screening import Nodes
 
 IN_PLACE = frozenset(
@@ -51,6 +52,10 @@ class LostWrite(Rule):
 
     Use instead:
         weight.copy_(flat.reshape(weight.shape))
+
+    Fix:
+        `x[mask].mul_(2)` becomes `x[mask] = x[mask].mul(2)` (unsafe: from then on `x` changes). What else was meant by a lost
+        write is left to you.
 
     Confirmed by:
         Comparing the tensor before and after the statement.
@@ -107,6 +112,44 @@ x.t().flatten()[0] = 1
                     "'x.t().flatten()[0] = 1' does not change 'x.t()': it writes to 'x.t().flatten()', a copy that is thrown away",
                 ),
             ),
+            fixed="""\
+import torch
+
+x = torch.rand(4, 6)
+x[x > 0.5] = x[x > 0.5].mul(2)
+x.half().clamp_(0, 1)
+x.t().flatten()[0] = 1
+""",
+            safe=False,
+        ),
+        Invalid(
+            """\
+import torch
+
+x, rows = torch.rand(4, 6), torch.tensor([0, 2])
+x[rows].clamp_(0, 0.5)  # saturate
+x[x > 0.4].fill_(1)
+""",
+            (
+                (
+                    4,
+                    1,
+                    "'x[rows].clamp_(0, 0.5)' does not change 'x': it writes to 'x[rows]', a copy that is thrown away",
+                ),
+                (
+                    5,
+                    1,
+                    "'x[x > 0.4].fill_(1)' does not change 'x': it writes to 'x[x > 0.4]', a copy that is thrown away",
+                ),
+            ),
+            fixed="""\
+import torch
+
+x, rows = torch.rand(4, 6), torch.tensor([0, 2])
+x[rows] = x[rows].clamp(0, 0.5)  # saturate
+x[x > 0.4] = 1
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -141,6 +184,23 @@ rows.index_copy_(0, torch.tensor([1, 7]), torch.ones(2, 6))
         source = f"'{copy.source}'" if copy.source else "the tensor"
         message = f"'{event.text}' does not change {source}: it writes to '{copy.text}', a copy that is thrown away"
         yield found(self, event, message, confidence=copy.confidence, about=(target,), explained=(copy.site,))
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """Store the result through the index."""
+        from stridelint.rules.forms import edits, tensor_edits
+
+        event, call = finding.event, code.call(finding.site)
+        if not isinstance(event, TensorEvent) or call is None or event.form is not Form.INPLACE:
+            return None
+        receiver = event.argument_sites.get("receiver", event.tensors[0].site)
+        statement, target = edits.own_line(code, call), code.expression(receiver)
+        if statement is None or target is None:
+            return None
+        value = tensor_edits.stored(call, target)
+        if value is None:
+            return None
+        text = f"{code.text(target)} = {code.text(value, call)}"
+        return edits.Fix("assign to the index", (edits.Edit(statement, text),))
 
 
 class _Writes:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stridelint.rules import claims
 from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.events import Operand, TensorEvent
 from stridelint.rules.findings import found, quoted
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+
+if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
 
 RANKS = {"channels_last": 4, "channels_last_3d": 5}
 # What torch says.
@@ -32,6 +36,10 @@ class MemoryFormatRank(Rule):
 
     Use instead:
         features.contiguous()
+
+    Fix:
+        Of a tensor of rank 5 `channels_last_3d` is asked, of one of rank 4 `channels_last`; for other ranks the memory format is
+        left out of `contiguous`, `clone` and factories (unsafe: for a caller with another rank it was right).
 
     Confirmed by:
         Running the conversion and reading the error.
@@ -84,6 +92,15 @@ if features.is_contiguous(memory_format=torch.channels_last):
                 (4, 10, "channels_last needs a tensor of rank 4, 'features.transpose(1, 2)' has rank 3: this raises"),
                 (5, 4, "channels_last needs a tensor of rank 4, 'features' has rank 3: the answer is always False"),
             ),
+            fixed="""\
+import torch
+
+features = torch.rand(8, 120, 80)
+packed = features.transpose(1, 2).contiguous()
+if features.is_contiguous(memory_format=torch.channels_last):
+    print("never")
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -101,6 +118,27 @@ y = torch.zeros_like(torch.rand(3, 4), memory_format=torch.channels_last)
                 ),
                 (4, 5, "channels_last needs a tensor of rank 4, 'torch.rand(3, 4)' has rank 2: this raises"),
             ),
+            fixed="""\
+import torch
+
+x = torch.empty(2, 3, 8)
+y = torch.zeros_like(torch.rand(3, 4))
+""",
+            safe=False,
+        ),
+        Invalid(
+            """\
+import torch
+
+clip = torch.rand(2, 3, 4, 8, 8).to(memory_format=torch.channels_last)
+""",
+            ((3, 8, "channels_last needs a tensor of rank 4, 'torch.rand(2, 3, 4, 8, 8)' has rank 5: this raises"),),
+            fixed="""\
+import torch
+
+clip = torch.rand(2, 3, 4, 8, 8).to(memory_format=torch.channels_last_3d)
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -144,3 +182,22 @@ net.to(memory_format=torch.channels_last)
                 message = f"converting a module to {wanted} raises: its {quoted(tensor, 'parameter')} has rank {tensor.facts.rank}"
                 yield found(self, event, message, about=(tensor,), claim=claims.raises(REQUIRED))
                 return
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """The format of this rank, or none."""
+        from stridelint.rules.forms import edits
+
+        event, call = finding.event, code.call(finding.site)
+        if not isinstance(event, TensorEvent) or call is None or event.op == "Module.to":
+            return None
+        given, size = edits.keyword(call, "memory_format"), event.arguments.get("size")
+        rank = event.tensors[0].facts.rank if event.tensors else len(size) if isinstance(size, tuple) else None
+        if given is None:
+            return None
+        right = next((name for name, each in RANKS.items() if each == rank), None)
+        if right is not None:
+            edit = edits.renamed(given.value, right)
+            return None if edit is None else edits.Fix(f"ask for {right}", (edit,))
+        if event.op == "is_contiguous" or (event.op == "to" and len(call.args) == 1):
+            return None
+        return edits.Fix("leave the memory format out", (edits.replaced(code, call, edits.without(call, given)),))

@@ -12,12 +12,13 @@ from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.dtypes import DTYPES
 from stridelint.rules.contract.facts import Dims
 from stridelint.rules.contract.sizes import Size
-from stridelint.rules.events import Operand, TensorEvent
+from stridelint.rules.events import Form, Operand, TensorEvent
 from stridelint.rules.findings import found, tuple_text
 from stridelint.rules.layout import screening
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
 if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
     from stridelint.rules.screening import Nodes
 
 # What torch says first.
@@ -41,6 +42,12 @@ class ViewOfIncompatibleStrides(Rule):
 
     Use instead:
         rows = x.reshape(2, -1)
+
+    Fix:
+        `view(...)` becomes `reshape(...)`, `view_as` becomes `reshape_as`: the same where a view exists, a copy where it does
+        not (safe). Of a tensor that was made channels_last on purpose the copy is spelt out instead, `.contiguous().view(...)`,
+        so that it is seen (safe where the tensor is made in the same function). A view to another dtype is made of
+        `.contiguous()` (unsafe: where the view exists it becomes a copy, and writes to it no longer reach the tensor).
 
     Confirmed by:
         Running the view on tensors with these strides.
@@ -68,7 +75,7 @@ import torch
 x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
 rows = x.view(2, -1)
 y = x.clone().view(6, 20)
-z = torch.rand(3, 4).t().view(torch.uint8)
+z = x.view_as(torch.rand(6, 20))
 """,
             (
                 (
@@ -84,9 +91,65 @@ z = torch.rand(3, 4).t().view(torch.uint8)
                 (
                     6,
                     5,
-                    "'torch.rand(3, 4).t().view(torch.uint8)' raises: a view as another dtype needs stride(-1) == 1, it is 4; call .contiguous() first",
+                    "'x.view_as(torch.rand(6, 20))' raises: its strides (60, 1, 15, 3) do not allow this view of shape (2, 3, 4, 5); use .reshape(...)",
                 ),
             ),
+            fixed="""\
+import torch
+
+x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+rows = x.contiguous().view(2, -1)
+y = x.clone().contiguous().view(6, 20)
+z = x.contiguous().view_as(torch.rand(6, 20))
+""",
+        ),
+        Invalid(
+            """\
+import torch
+
+x = torch.rand(3, 4).t()
+y = (x + 1).view(-1)  # one row
+""",
+            (
+                (
+                    4,
+                    5,
+                    "'(x + 1).view(-1)' raises: its strides (1, 4) do not allow this view of shape (4, 3); use .reshape(...)",
+                ),
+            ),
+            fixed="""\
+import torch
+
+x = torch.rand(3, 4).t()
+y = (x + 1).reshape(-1)  # one row
+""",
+        ),
+        Invalid(
+            """\
+import torch
+
+codes = torch.rand(3, 4).t().view(torch.uint8)
+waves = torch.view_as_complex(torch.rand(2, 4).t())
+""",
+            (
+                (
+                    3,
+                    9,
+                    "'torch.rand(3, 4).t().view(torch.uint8)' raises: a view as another dtype needs stride(-1) == 1, it is 4; call .contiguous() first",
+                ),
+                (
+                    4,
+                    9,
+                    "'torch.view_as_complex(torch.rand(2, 4).t())' raises: view_as_complex needs stride(-1) == 1, it is 4; call .contiguous() first",
+                ),
+            ),
+            fixed="""\
+import torch
+
+codes = torch.rand(3, 4).t().contiguous().view(torch.uint8)
+waves = torch.view_as_complex(torch.rand(2, 4).t().contiguous())
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -165,11 +228,8 @@ def rows(images):
         shape = _dims(event.arguments.get("shape"))
         if (
             shape is None
-            or source.facts.rank != 4
-            or not any("becomes channels_last" in note.message for note in source.story)
+            or not _is_meant(source)
         ):
-            return
-        if questions.is_contiguous(source.facts, "channels_last").answer is not Answer.YES:
             return
         _, copies = questions.reshape(source.facts, shape)
         if copies.answer is Answer.YES:
@@ -183,6 +243,33 @@ def rows(images):
                 severity=Severity.WARNING,
                 claim=Claim(Kind.COPIES),
             )
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """`reshape` in place of `view`; a contiguous copy for views to another dtype."""
+        from stridelint.rules.forms import edits
+
+        event, call = finding.event, code.call(finding.site)
+        if not isinstance(event, TensorEvent) or call is None or event.op not in ("view", "view_as", "view_as_complex"):
+            return None
+        name = edits.method(call)
+        same_dtype = event.op != "view_as_complex" and "dtype" not in event.arguments
+        if same_dtype and (name != event.op or event.form is not Form.METHOD):
+            return None
+        if same_dtype and not _is_meant(event.tensors[0]):
+            edit = edits.renamed(call, name.replace("view", "reshape"))
+            return None if edit is None else edits.Fix(f"use {edit.text}", (edit,), safe=True)
+        source = code.expression(event.tensors[0].site)
+        if source is None:
+            return None
+        safe = same_dtype and code.together(call, event.tensors[:1])
+        return edits.Fix("call .contiguous() first", (edits.called(code, source, "contiguous"),), safe)
+
+
+def _is_meant(source: Operand) -> bool:
+    """The tensor is channels_last, and somebody asked for it."""
+    if source.facts.rank != 4 or not any("becomes channels_last" in note.message for note in source.story):
+        return False
+    return questions.is_contiguous(source.facts, "channels_last").answer is Answer.YES
 
 
 def _dims(value: object) -> Dims | None:

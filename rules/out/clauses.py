@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from stridelint.rules.events import Form, Operand, TensorEvent
 from stridelint.rules.rule import Finding, Rule
 
 if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
     from stridelint.rules.screening import Nodes
 
 
@@ -137,3 +138,15 @@ def dtype_text(facts: TensorFacts) -> str:
     return facts.dtype or {"integer": "an integer dtype", "float": "a float dtype", "complex": "complex"}.get(
         facts.kind or "", facts.kind or "another dtype"
     )
+
+
+def factory_fix(call: OutCall | None, wrong: Sequence[tuple[int, Operand]], code: Code) -> Fix | None:
+    """The fix that gives the one out of a wrong dtype that of its result, where the out is made."""
+    from stridelint.rules.forms import edits, tensor_edits
+
+    if call is None or len(wrong) != 1:
+        return None
+    index, out = wrong[0]
+    dtype = call.required(index).dtype
+    edit = None if dtype is None else tensor_edits.factory_dtype(code, out, dtype)
+    return None if edit is None else edits.Fix(f"make the out {dtype}", (edit,))

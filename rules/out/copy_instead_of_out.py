@@ -15,6 +15,7 @@ from stridelint.rules.screening import name_of
 if TYPE_CHECKING:
     import ast
 
+    from stridelint.rules.forms.edits import Code, Fix
     from stridelint.rules.screening import Nodes
 
 # Their out= does not honour every stride, draws other numbers, or is another function's.
@@ -38,6 +39,10 @@ class CopyInsteadOfOut(Rule):
     Use instead:
         with torch.no_grad():
             torch.mm(queries, bank, out=self.scores)
+
+    Fix:
+        `buffer.copy_(torch.mm(a, b))` becomes `torch.mm(a, b, out=buffer)` (unsafe: an operator may compute in another order for
+        another layout of its out).
 
     Confirmed by:
         Calling the function both ways and comparing the results.
@@ -90,6 +95,22 @@ Index(torch.rand(3, 5)).query(torch.rand(2, 3))
                     "there with out=",
                 ),
             ),
+            fixed="""\
+import torch
+
+class Index:
+    def __init__(self, bank):
+        self.bank = bank
+        self.scores = torch.zeros(2, 5)
+
+    @torch.no_grad()
+    def query(self, q):
+        torch.mm(q, self.bank, out=self.scores)
+        return self.scores
+
+Index(torch.rand(3, 5)).query(torch.rand(2, 3))
+""",
+            safe=False,
         ),
     )
 
@@ -116,6 +137,14 @@ Index(torch.rand(3, 5)).query(torch.rand(2, 3))
             f"{source.made_by.removeprefix('nn.functional.')}() can write there with out="
         )
         yield found(self, event, message, about=(target,))
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """Let the function write into the buffer."""
+        from stridelint.rules.forms import edits, tensor_edits
+
+        call, torch = code.call(finding.site), code.torch()
+        edit = None if call is None or torch is None else tensor_edits.written_into(code, call, torch)
+        return None if edit is None else edits.Fix("pass the buffer as out=", (edit,))
 
 
 def _copies_a_call(call: ast.Call) -> bool:

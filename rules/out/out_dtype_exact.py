@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stridelint.rules.claims import of_verdict
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.out_contract import dtype_clause
+from stridelint.rules.events import TensorEvent
 from stridelint.rules.findings import found, quoted
-from stridelint.rules.out.clauses import OutCall, OutRule, dtype_text, gist
+from stridelint.rules.out.clauses import OutCall, OutRule, dtype_text, factory_fix, gist, out_call
 from stridelint.rules.rule import Finding, Invalid, Severity
+
+if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
 
 
 class OutDtypeExact(OutRule):
@@ -29,6 +34,10 @@ class OutDtypeExact(OutRule):
     Use instead:
         accumulator = torch.empty(4, 6, dtype=torch.half)
         torch.mm(a.half(), b.half(), out=accumulator)
+
+    Fix:
+        The dtype of the result where the out is made by a factory, such as `torch.empty(4, 6)` (unsafe: all that uses the out
+        gets another dtype).
 
     Confirmed by:
         Calling the function with tensors of these dtypes.
@@ -71,6 +80,13 @@ torch.mm(torch.rand(4, 5).half(), torch.rand(5, 6).half(), out=accumulator)
                     "dtype c10::Half, but got float instead); pass a float16 out",
                 ),
             ),
+            fixed="""\
+import torch
+
+accumulator = torch.empty(4, 6, dtype=torch.float16)
+torch.mm(torch.rand(4, 5).half(), torch.rand(5, 6).half(), out=accumulator)
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -87,6 +103,13 @@ torch.max(torch.rand(3, 7), 1, out=(values, indices))
                     "long int, but got int instead); pass an int64 out",
                 ),
             ),
+            fixed="""\
+import torch
+
+values, indices = torch.empty(3), torch.empty(3, dtype=torch.int64)
+torch.max(torch.rand(3, 7), 1, out=(values, indices))
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -103,6 +126,13 @@ torch.linalg.vector_norm(torch.rand(3, 4), dim=1, out=norms)
                     "to have dtype float, but got double instead); pass a float32 out",
                 ),
             ),
+            fixed="""\
+import torch
+
+norms = torch.empty(3, dtype=torch.float32)
+torch.linalg.vector_norm(torch.rand(3, 4), dim=1, out=norms)
+""",
+            safe=False,
         ),
     )
 
@@ -123,3 +153,9 @@ torch.linalg.vector_norm(torch.rand(3, 4), dim=1, out=norms)
                 f"{gist(verdict)}; pass {wanted}"
             )
             yield found(self, call.event, message, about=(out,), claim=of_verdict(verdict))
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """The result's dtype where the out is made."""
+        call = out_call(finding.event) if isinstance(finding.event, TensorEvent) else None
+        wrong = [] if call is None else [each for each in call.outs if call.required(each[0]).dtype != each[1].facts.dtype]
+        return factory_fix(call, wrong, code)

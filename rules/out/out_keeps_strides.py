@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import TensorFacts
-from stridelint.rules.events import Operand, Site
+from stridelint.rules.events import Operand, Site, TensorEvent
 from stridelint.rules.findings import found, quoted
-from stridelint.rules.out.clauses import OutCall, OutRule
+from stridelint.rules.out.clauses import OutCall, OutRule, out_call
 from stridelint.rules.rule import Finding, Invalid, Severity
+
+if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
 
 FORMATS = ("channels_last", "channels_last_3d")
 
@@ -34,6 +38,10 @@ class OutKeepsStrides(OutRule):
         images = images.to(memory_format=torch.channels_last)
         buffer = torch.empty_like(images)
         torch.mul(images, 2, out=buffer)
+
+    Fix:
+        `torch.empty(shape)` gets `memory_format=torch.channels_last`, and `x.new_empty(x.shape)` becomes `torch.empty_like(x)`, where
+        the out is made that way (unsafe: all that uses the out sees another layout).
 
     Confirmed by:
         Calling the function with and without out= and comparing the strides.
@@ -88,6 +96,20 @@ Stage((2, 3, 4, 5)).mix(x, x)
                     "with empty_like, or with memory_format=torch.channels_last",
                 ),
             ),
+            fixed="""\
+import torch
+
+class Stage:
+    def __init__(self, shape):
+        self.buffer = torch.empty(shape, memory_format=torch.channels_last)
+
+    def mix(self, a, b):
+        return torch.add(a, b, out=self.buffer)
+
+x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+Stage((2, 3, 4, 5)).mix(x, x)
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -108,6 +130,17 @@ halve(torch.rand(2, 3, 4, 5))
                     "empty_like, or with memory_format=torch.channels_last",
                 ),
             ),
+            fixed="""\
+import torch
+
+def halve(images):
+    images = images.to(memory_format=torch.channels_last)
+    out = torch.empty_like(images)
+    return torch.div(images, 2, out=out)
+
+halve(torch.rand(2, 3, 4, 5))
+""",
+            safe=False,
         ),
     )
 
@@ -129,6 +162,27 @@ halve(torch.rand(2, 3, 4, 5))
                 )
                 claim = Claim(Kind.KEEPS_OUT_STRIDES)
                 yield found(self, call.event, message, confidence=min(wanted, given), about=(source, out), claim=claim, explained=_makers(out))
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """Make the out in the format of the inputs, where it is made at a known place."""
+        from stridelint.rules.forms import edits, tensor_edits
+
+        call = out_call(finding.event) if isinstance(finding.event, TensorEvent) else None
+        torch = code.torch()
+        if call is None or torch is None or len(call.outs) != 1 or len(call.outs[0][1].story) != 1:
+            return None
+        out = call.outs[0][1]
+        maker = code.call(out.story[0].site)
+        wanted = next((name for name in FORMATS if _converted(call, name) is not None), None)
+        if maker is None or wanted is None:
+            return None
+        like = tensor_edits.made_like(code, maker, torch)
+        if like is not None:
+            return edits.Fix("make the out like the input", (like,))
+        if edits.method(maker) != "empty" or not tensor_edits.is_function(maker, torch) or edits.keyword(maker, "memory_format") is not None:
+            return None
+        better = edits.with_keyword(maker, "memory_format", tensor_edits.memory_format(torch, wanted).value)
+        return edits.Fix(f"make the out {wanted}", (edits.replaced(code, maker, better),))
 
 
 def _makers(out: Operand) -> tuple[Site, ...]:

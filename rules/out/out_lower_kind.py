@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stridelint.rules.claims import of_verdict
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.out_contract import dtype_clause
-from stridelint.rules.events import Operand
+from stridelint.rules.events import Operand, TensorEvent
 from stridelint.rules.findings import found, quoted
-from stridelint.rules.out.clauses import OutCall, OutRule, dtype_text, gist
+from stridelint.rules.out.clauses import OutCall, OutRule, dtype_text, factory_fix, gist, out_call
 from stridelint.rules.rule import Finding, Invalid, Severity
+
+if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
 
 # They cast their input to out's dtype first, and say nothing.
 CASTING = frozenset({"sum", "nansum", "prod", "cumsum", "cumprod"})
@@ -33,6 +37,10 @@ class OutLowerKind(OutRule):
     Use instead:
         totals = torch.zeros(8)
         torch.add(totals, weights, out=totals)
+
+    Fix:
+        The dtype of the result where the out is made by a factory, such as `torch.zeros(8, dtype=torch.long)` (unsafe: all that
+        uses the out gets other numbers).
 
     Confirmed by:
         Calling the function with tensors of these dtypes, and comparing with the result without out=.
@@ -77,6 +85,13 @@ torch.add(totals, torch.rand(8), out=totals)
                     "the desired output type Long); pass a float32 out",
                 ),
             ),
+            fixed="""\
+import torch
+
+totals = torch.zeros(8, dtype=torch.float32)
+torch.add(totals, torch.rand(8), out=totals)
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -97,6 +112,17 @@ bucket_totals(torch.rand(4, 3))
                     "without an error; pass a float32 out",
                 ),
             ),
+            fixed="""\
+import torch
+
+def bucket_totals(scores):
+    totals = torch.zeros(3, dtype=torch.float32)
+    torch.sum(scores, dim=0, out=totals)
+    return totals
+
+bucket_totals(torch.rand(4, 3))
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -114,6 +140,14 @@ torch.mul(spectrum, 2, out=gain)
                     "cast to the desired output type Float); pass a complex64 out",
                 ),
             ),
+            fixed="""\
+import torch
+
+gain = torch.empty(33, dtype=torch.complex64)
+spectrum = torch.fft.rfft(torch.rand(64))
+torch.mul(spectrum, 2, out=gain)
+""",
+            safe=False,
         ),
     )
 
@@ -127,6 +161,12 @@ torch.mul(spectrum, 2, out=gain)
                 continue
             message = _message(call, index, out, gist(verdict), verdict.effect)
             yield found(self, call.event, message, about=(out,), claim=of_verdict(verdict))
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """The result's dtype where the out is made."""
+        call = out_call(finding.event) if isinstance(finding.event, TensorEvent) else None
+        lower = [] if call is None else [each for each in call.outs if call.lower_kind(each[0], each[1].facts) is Answer.YES]
+        return factory_fix(call, lower, code)
 
 
 def _message(call: OutCall, index: int, out: Operand, text: str, effect: str) -> str:

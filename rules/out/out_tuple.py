@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stridelint.rules.claims import of_verdict, raises
 from stridelint.rules.contract import operators
@@ -14,6 +15,9 @@ from stridelint.rules.events import Form, Operand, TensorEvent
 from stridelint.rules.findings import found, quoted
 from stridelint.rules.out.clauses import OutRule, arity, call_name, gist, outs_of, plain_arguments
 from stridelint.rules.rule import Finding, Invalid, Severity
+
+if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
 
 
 class OutTuple(OutRule):
@@ -33,6 +37,10 @@ class OutTuple(OutRule):
     Use instead:
         torch.max(states, 1, out=(buffer, indices))
         q, r = torch.linalg.qr(block, out=(work, torch.empty_like(block)))
+
+    Fix:
+        `x.add(y, out=z)` becomes `torch.add(x, y, out=z)`, and `out=(z,)` of a function with one result `out=z` (safe: both calls
+        always raise).
 
     Confirmed by:
         Calling the function with such an out=.
@@ -93,6 +101,14 @@ torch.linalg.svd(torch.rand(5, 3), full_matrices=False, out=(torch.empty(5, 3), 
                     "got 2); pass a tuple of 3 tensors",
                 ),
             ),
+            fixed="""\
+import torch
+
+states, buffer = torch.rand(2, 5, 8), torch.empty(2, 8)
+torch.max(states, 1, out=buffer)
+torch.add(states, 1, out=states)
+torch.linalg.svd(torch.rand(5, 3), full_matrices=False, out=(torch.empty(5, 3), torch.empty(3)))
+""",
         ),
         Invalid(
             """\
@@ -116,6 +132,7 @@ import torch
 x, y = torch.rand(3), torch.empty(3)
 x.add(1, out=y)
 torch.relu(x, out=y)
+torch.neg(x, out=(y,))
 """,
             (
                 (4, 1, "Tensor.add() raises because no tensor method takes out=; call torch.add"),
@@ -124,7 +141,16 @@ torch.relu(x, out=y)
                     1,
                     "relu() raises because it takes no out= (relu() got an unexpected keyword argument 'out'); use its result, or copy_ it",
                 ),
+                (6, 1, "neg() raises because it has 1 result and out is a tuple; pass a tensor"),
             ),
+            fixed="""\
+import torch
+
+x, y = torch.rand(3), torch.empty(3)
+torch.add(x, 1, out=y)
+torch.relu(x, out=y)
+torch.neg(x, out=y)
+""",
         ),
     )
 
@@ -149,6 +175,24 @@ torch.relu(x, out=y)
             if verdict.violated is Answer.YES:
                 message = f"{call_name(event)} {_does(event, variant, verdict, outs)}"
                 yield found(self, event, message, claim=of_verdict(verdict))
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """The function for the method; the tensor for the tuple of one."""
+        from stridelint.rules.forms import edits, tensor_edits
+
+        event, call, torch = finding.event, code.call(finding.site), code.torch()
+        if not isinstance(event, TensorEvent) or call is None or torch is None:
+            return None
+        operator = operators.lookup(event.op)
+        if event.form is Form.METHOD:
+            takes = operator is not None and operator.accepts_out and operator.is_function and operator.is_method
+            edit = tensor_edits.as_function(code, call, torch) if takes and edits.method(call) == event.op else None
+            return None if edit is None else edits.Fix(f"call {torch}.{event.op}", (edit,), safe=True)
+        lone = tensor_edits.unpacked(code, call, "out")
+        variant = None if operator is None else operator.variant(plain_arguments(event))
+        if lone is None or variant is None or not variant.accepts_out or len(variant.outputs) != 1:
+            return None
+        return edits.Fix("pass the tensor", (lone,), safe=True)
 
 
 def _does(event: TensorEvent, variant: Variant, verdict: Verdict, outs: tuple[Operand | None, ...]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract.answers import Confidence
@@ -13,6 +14,9 @@ from stridelint.rules.findings import quoted, story
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.tests_of_layout import subject
 from stridelint.rules.tests_of_layout.subject import Sight
+
+if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
 
 
 class BatchOfOneLayoutTest(Rule):
@@ -33,6 +37,10 @@ class BatchOfOneLayoutTest(Rule):
     Use instead:
         y = conv(torch.rand(2, 3, 10, 10).to(memory_format=torch.channels_last))
         assert y.is_contiguous(memory_format=torch.channels_last)
+
+    Fix:
+        `torch.rand(1, 3, 4, 5)` gets a batch of two where the test makes the tensor with a literal size and does nothing with it
+        that hangs on the number of samples (unsafe: the test may fail then, and show what it hid).
 
     Confirmed by:
         Running the test with a row-major copy in place of the asserted tensor, and with a batch of two.
@@ -82,6 +90,14 @@ def test_relu_layout():
                     "C * H * W; assert is_contiguous(memory_format=...) or all strides, with N > 1",
                 ),
             ),
+            fixed="""\
+import torch
+
+def test_relu_layout():
+    y = torch.relu(torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last))
+    assert y.stride(0) == 60
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -104,6 +120,19 @@ def test_second_row_of_nhwc():
                     "(the tensor's own stride(0) is 60); test with N > 1",
                 ),
             ),
+            fixed="""\
+import torch
+
+def second_row(images):
+    n, c, h, w = images.shape
+    return images.as_strided((n, c), (c * w, 1), c * w)
+
+def test_second_row_of_nhwc():
+    images = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    rows = second_row(images)
+    torch.testing.assert_close(rows, images[:, :, 1, 0])
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -121,6 +150,14 @@ def test_relu_keeps_channels_last():
                     "choose the format; test with N > 1 too",
                 ),
             ),
+            fixed="""\
+import torch
+
+def test_relu_keeps_channels_last():
+    y = torch.relu(torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last))
+    assert y.is_contiguous(memory_format=torch.channels_last)
+""",
+            safe=False,
         ),
     )
 
@@ -198,6 +235,10 @@ def test_relu_keeps_channels_last():
         severity: Severity | None = None,
     ) -> Finding:
         return Finding(type(self), subject.place(test, at), message, confidence, story(about), severity, claim, test)
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """A batch of two."""
+        return subject.telling_fix(finding, code, lambda rank: {0: 2}, "test with a batch of two", ("stride",))
 
 
 def _batch(operand: Operand) -> Dim | None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stridelint.rules.events import TestEvent
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.tests_of_layout import blind_checks, subject
 from stridelint.rules.tests_of_layout.subject import Sight
+
+if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
 
 
 class PointwiseLayoutTest(Rule):
@@ -29,6 +33,10 @@ class PointwiseLayoutTest(Rule):
     Use instead:
         x = torch.rand(2, 64, 7, 7).to(memory_format=torch.channels_last)
         assert nn.AdaptiveAvgPool2d(2)(x).is_contiguous(memory_format=torch.channels_last)
+
+    Fix:
+        `torch.rand(2, 64, 1, 1)` gets spatial sizes of 4 where the test makes the tensor with literal sizes and does nothing with
+        it that hangs on them (unsafe: the test may fail then, and show what it hid).
 
     Confirmed by:
         Running the test with a row-major copy in place of the asserted tensor: it still passes.
@@ -81,6 +89,31 @@ def test_pooling_layout():
         Invalid(
             """\
 import torch
+
+def test_scaling_keeps_nhwc():
+    gates = torch.rand((2, 64, 1, 1)).to(memory_format=torch.channels_last)
+    assert torch.sigmoid(gates).is_contiguous(memory_format=torch.channels_last)
+""",
+            (
+                (
+                    5,
+                    5,
+                    "'torch.sigmoid(gates)' has a spatial size of 1 (shape (2, 64, 1, 1)), so a row-major tensor passes this check too; "
+                    "test with H * W > 1",
+                ),
+            ),
+            fixed="""\
+import torch
+
+def test_scaling_keeps_nhwc():
+    gates = torch.rand((2, 64, 4, 4)).to(memory_format=torch.channels_last)
+    assert torch.sigmoid(gates).is_contiguous(memory_format=torch.channels_last)
+""",
+            safe=False,
+        ),
+        Invalid(
+            """\
+import torch
 from torch import nn
 
 def test_conversion_reaches_the_weight():
@@ -106,3 +139,7 @@ def test_conversion_reaches_the_weight():
     def check_test(self, test: TestEvent) -> Iterator[Finding]:
         """Assertions that see a spatial size of 1 in every run."""
         yield from blind_checks.find(self, test, Sight.POINTWISE, "test with H * W > 1")
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """Spatial sizes of 4."""
+        return subject.telling_fix(finding, code, lambda rank: dict.fromkeys(range(2, rank), 4), "test with spatial sizes of 4")

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stridelint.rules.events import TestEvent
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.tests_of_layout import blind_checks, subject
 from stridelint.rules.tests_of_layout.subject import Sight
+
+if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
 
 
 class SingleChannelLayoutTest(Rule):
@@ -28,6 +32,10 @@ class SingleChannelLayoutTest(Rule):
     Use instead:
         x = torch.rand(4, 3, 16, 16).to(memory_format=torch.channels_last)
         assert blur(x).is_contiguous(memory_format=torch.channels_last)
+
+    Fix:
+        `torch.rand(4, 1, 16, 16)` gets three channels where the test makes the tensor with a literal size and does nothing
+        with it that hangs on the number of channels (unsafe: the test may fail then, and show what it hid).
 
     Confirmed by:
         Running the test with a row-major copy in place of the asserted tensor: it still passes.
@@ -76,6 +84,16 @@ def test_blur_keeps_channels_last():
                     "test with C > 1 and H * W > 1",
                 ),
             ),
+            fixed="""\
+import torch
+import torch.nn.functional as F
+
+def test_blur_keeps_channels_last():
+    x = torch.rand(4, 3, 16, 16).to(memory_format=torch.channels_last)
+    y = F.avg_pool2d(x, 3)
+    assert y.is_contiguous(memory_format=torch.channels_last)
+""",
+            safe=False,
         ),
         Invalid(
             """\
@@ -121,3 +139,7 @@ def test_pool_keeps_format(channels):
     def check_test(self, test: TestEvent) -> Iterator[Finding]:
         """Assertions that see one channel in every run."""
         yield from blind_checks.find(self, test, Sight.ONE_CHANNEL, "test with C > 1 and H * W > 1")
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """Three channels."""
+        return subject.telling_fix(finding, code, lambda rank: {1: 3}, "test with three channels")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,9 @@ from stridelint.rules.findings import tuple_text
 
 if TYPE_CHECKING:
     import ast
+
+    from stridelint.rules.forms.edits import Code, Fix
+    from stridelint.rules.rule import Finding
 
 SUBJECT = frozenset(
     """channels_last channelslast nhwc ndhwc memory_format memory_formats memoryformat layout layouts dim_order keeps_format keep_format
@@ -251,3 +254,16 @@ def asked(kind: Kind, assertions: Iterable[Assertion]) -> Claim:
         key = (each.kind, first.facts.shape, str(each.arguments))
         events.setdefault(key, TensorEvent(each.kind, Form.METHOD, arguments, each.tensors, each.site))
     return Claim(kind, events=tuple(events.values())[:4])
+
+
+def telling_fix(
+    finding: Finding, code: Code, wanted: Callable[[int], Mapping[int, int]], title: str, allowed: Iterable[str] = ()
+) -> Fix | None:
+    """The fix that gives the asserted tensor other sizes where the test makes it. `wanted`: new sizes by axis, for a rank."""
+    from stridelint.rules.forms import edits, telling_sizes
+
+    asserted = finding.claim.events if finding.claim is not None and isinstance(finding.event, TestEvent) else ()
+    found = {
+        telling_sizes.resized(code, each.tensors[0], wanted(each.tensors[0].facts.rank or 0), allowed) for each in asserted
+    }
+    return edits.Fix(title, found.pop()) if len(found) == 1 and all(found) else None

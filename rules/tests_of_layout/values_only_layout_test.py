@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stridelint.rules.claims import Kind
 from stridelint.rules.contract.answers import Confidence
+from stridelint.rules.contract.layout import RANK_OF
 from stridelint.rules.events import Assertion, Operand, TestEvent, TestRun
 from stridelint.rules.findings import quoted, story
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.tests_of_layout import subject
 from stridelint.rules.tests_of_layout.subject import Sight
+
+if TYPE_CHECKING:
+    from stridelint.rules.forms.edits import Code, Fix
 
 # Words by which a test says that values are what it is about, or something else than the layout.
 OTHER_SUBJECTS = frozenset(
@@ -42,6 +47,11 @@ class ValuesOnlyLayoutTest(Rule):
             assert y.is_contiguous(memory_format=torch.channels_last)
             # or, where the expected tensor has the right layout and all its sizes are at least 2:
             torch.testing.assert_close(y, expected, check_stride=True)
+
+    Fix:
+        `check_stride=True` where both tensors surely have the same strides (safe: the test passes as before). Else
+        `assert y.is_contiguous(memory_format=...)` in front of the comparison, where `y` is known to be in that format (unsafe: it
+        is for you to say that this is what the test is about).
 
     Confirmed by:
         Running the test with a row-major copy in place of the result: it still passes.
@@ -94,6 +104,48 @@ def test_pool_keeps_channels_last():
                     "is_contiguous(memory_format=...) too, or use check_stride=True with all sizes >= 2",
                 ),
             ),
+            fixed="""\
+import torch
+import torch.nn.functional as F
+
+def test_pool_keeps_channels_last():
+    x = torch.rand(2, 3, 8, 8)
+    y = F.max_pool2d(x.to(memory_format=torch.channels_last), 2)
+    assert y.is_contiguous(memory_format=torch.channels_last)
+    torch.testing.assert_close(y, F.max_pool2d(x, 2))
+""",
+            safe=False,
+        ),
+        Invalid(
+            """\
+import torch
+
+def test_relu_nhwc():
+    x = torch.rand(2, 3, 8, 8).to(memory_format=torch.channels_last)
+    torch.testing.assert_close(
+        torch.relu(x),
+        x.clamp(min=0),  # the same
+    )
+""",
+            (
+                (
+                    5,
+                    5,
+                    "this test of a memory format compares only values: a row-major result passes; assert "
+                    "is_contiguous(memory_format=...) too, or use check_stride=True with all sizes >= 2",
+                ),
+            ),
+            fixed="""\
+import torch
+
+def test_relu_nhwc():
+    x = torch.rand(2, 3, 8, 8).to(memory_format=torch.channels_last)
+    torch.testing.assert_close(
+        torch.relu(x),
+        x.clamp(min=0),  # the same
+        check_stride=True,
+    )
+""",
         ),
         Invalid(
             """\
@@ -118,6 +170,22 @@ class TestChannelsLast(unittest.TestCase):
                     "is_contiguous(memory_format=...) too, or use check_stride=True with all sizes >= 2",
                 ),
             ),
+            fixed="""\
+import unittest
+import torch
+from torch import nn
+
+class TestChannelsLast(unittest.TestCase):
+    def test_convolution(self):
+        conv = nn.Conv2d(3, 8, 3)
+        x = torch.rand(2, 3, 8, 8)
+        expected = conv(x)
+        conv.to(memory_format=torch.channels_last)
+        actual = conv(x)
+        self.assertTrue(actual.is_contiguous(memory_format=torch.channels_last))
+        self.assertTrue(torch.allclose(actual, expected, atol=1e-5))
+""",
+            safe=False,
         ),
     )
 
@@ -161,6 +229,27 @@ class TestChannelsLast(unittest.TestCase):
             subject.asked(Kind.SAME_FOR_BOTH_FORMATS, [assertion]),
             test,
         )
+
+    def fix(self, finding: Finding, code: Code) -> Fix | None:
+        """Compare the strides too, or assert the format that the result has."""
+        from stridelint.rules.forms import edits, tensor_edits
+
+        asserted = finding.claim.events[0] if finding.claim is not None and finding.claim.events else None
+        call, torch = code.call(finding.site), code.torch()
+        if asserted is None or call is None or torch is None or asserted.site.node is not finding.site.node:
+            return None
+        result, expected = (each.facts for each in asserted.tensors)
+        if asserted.op == "assert_close" and edits.method(call) == "assert_close":
+            same = result.concrete_strides is not None and result.concrete_strides == expected.concrete_strides
+            if same and all(size >= 2 for size in result.concrete_shape or (1,)):
+                strict = edits.with_keyword(call, "check_stride", edits.dotted("True"))
+                return edits.Fix("compare strides too", (edits.replaced(code, call, strict),), safe=True)
+        if not subject.is_channels_last(asserted.tensors[0]):
+            return None
+        wanted = next(name for name, rank in RANK_OF.items() if rank == result.rank)
+        text = f"{asserted.tensors[0].text}.is_contiguous(memory_format={torch}.{wanted})"
+        edit = tensor_edits.asserted_before(code, call, asserted.tensors[0].text, text)
+        return None if edit is None else edits.Fix("assert the memory format", (edit,))
 
 
 def _has_layout(assertion: Assertion) -> bool:

@@ -1,0 +1,111 @@
+"""`check --fix` and `--diff`: from a report to files that are fixed, or to a diff of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from stridelint.linter import fixing, fixing_files, run as runner, source
+from stridelint.linter.config import Settings
+from stridelint.linter.findings import Report, Reported, Skipped
+from stridelint.linter.source import Source
+
+if TYPE_CHECKING:
+    import argparse
+
+    from stridelint.linter.run import Job
+
+
+class Mended(NamedTuple):
+    """A file with the fixes made in memory."""
+
+    file: Source
+    fixes: fixing.Fixes
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything was fixed."""
+        return self.fixes.data != self.file.data
+
+
+def fix(report: Report, jobs: Iterable[Job], options: argparse.Namespace) -> tuple[Report, list[Mended]]:
+    """Make all fixes, write them unless a diff is wanted, and report what is still found."""
+    by_path = {job[0].path: job for job in jobs}
+    paths = dict.fromkeys(each.path for each in report.findings if each.is_fixable(options.unsafe_fixes))
+    mended = []
+    for path in paths:
+        try:
+            file = runner.read(by_path[path])
+        except source.Unreadable as error:
+            _remark(path, f"not fixed: {error}")
+            continue
+        done = Mended(file, fixes_of(file, by_path[path][1], options.unsafe_fixes))
+        for each in done.fixes.left_out:
+            _remark(f"{path}:{each.finding.line}", f"the fix of {each.finding.code} is left out: {each.reason}")
+        if not done.is_changed:
+            continue
+        if not options.diff and path in _files(by_path):
+            try:
+                fixing_files.write(path, file.data, done.fixes.data)
+            except fixing_files.NotWritten as error:
+                _remark(path, f"not fixed: {error}")
+                continue
+        mended.append(done)
+    return _after(report, mended), mended
+
+
+def fixes_of(file: Source, settings: Settings, unsafe: bool = False) -> fixing.Fixes:
+    """The fixes of one file, made in memory; findings of rules that are not selected must not appear either."""
+    every = settings._replace(select=(), ignore=(), extend_select=(*settings.select, *settings.extend_select))
+
+    def check(wanted: Settings) -> fixing.Check:
+        return lambda file: runner.check_file((file, wanted))
+
+    return fixing.fixes_of(file, check(settings), check(every) if every != settings else None, unsafe)
+
+
+def _files(by_path: Mapping[str, Job]) -> set[str]:
+    """The paths of files, as opposed to standard input."""
+    return {path for path, job in by_path.items() if not isinstance(job[0], Source)}
+
+
+def _after(report: Report, mended: Iterable[Mended]) -> Report:
+    """The report with the fixed files as they are now."""
+    now = {each.file.path: each.fixes for each in mended}
+    findings: list[Reported] = [each for each in report.findings if each.path not in now]
+    skipped: list[Skipped] = [each for each in report.skipped if each.path not in now]
+    for fixes in now.values():
+        findings += fixes.outcome.findings
+        skipped += fixes.outcome.skipped
+    fixed = sum(len(fixes.fixed) for fixes in now.values())
+    return report._replace(findings=tuple(sorted(findings)), skipped=tuple(sorted(skipped)), fixed=fixed)
+
+
+def show(changed: Collection[Mended], report: Report | None) -> int:
+    """Print a diff of what would change, and in a word how much that is; 1 if it is something.
+
+    report: names the files that could not be analysed, if the user wants to hear of them.
+    """
+    for each in changed:
+        sys.stdout.writelines(fixing_files.diff(each.file.path, each.file.data, each.fixes.data))
+    sys.stdout.flush()
+    number = sum(len(each.fixes.fixed) for each in changed)
+    files = f"{len(changed)} file{'s' * (len(changed) != 1)}"
+    for skipped in report.skipped if report is not None else ():
+        _remark(skipped.path, skipped.reason)
+    print(
+        f"{number} finding{'s' * (number != 1)} in {files} would be fixed." if changed else "No fixes.", file=sys.stderr
+    )
+    return 1 if changed else 0
+
+
+def print_fixed(given: bytes, mended: Collection[Mended]) -> None:
+    """Print the text from standard input as it is after the fixes, byte for byte."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(next((each.fixes.data for each in mended), given))
+    sys.stdout.buffer.flush()
+
+
+def _remark(place: str, text: str) -> None:
+    print(f"stridelint: {place}: {text}", file=sys.stderr)
