@@ -187,7 +187,7 @@ def _patches(
             if part != source.lines(codes[0].text(edit.node)):
                 return NO_PATCH
             replacements.append(Replacement(start.line, start.column + 1, end.line, end.column + 1, edit.text))
-        return Patch(fix.description, fix.safe, tuple(sorted(replacements)))
+        return Patch(fix.description, fix.safe, tuple(sorted(replacements)), fix.cause)
 
     def safely(finding: Finding) -> Patch:
         try:

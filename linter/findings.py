@@ -34,11 +34,15 @@ class Replacement(NamedTuple):
 
 
 class Patch(NamedTuple):
-    """What puts a finding right: `safe` if nothing else changes. No edits: nothing that could be written down does."""
+    """What puts a finding right: `safe` if nothing else changes. No edits: nothing that could be written down does.
+
+    cause: other findings may go with this one, and need no fix of their own then.
+    """
 
     description: str = ""
     safe: bool = False
     edits: tuple[Replacement, ...] = ()
+    cause: bool = False
 
 
 NO_PATCH = Patch()

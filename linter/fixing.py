@@ -1,6 +1,7 @@
 """Applies the fixes of one file's findings, and checks what comes out before anybody sees it.
 
-All fixes that do not overlap go in together; those that do wait for the next pass, in which the file is analysed anew. A
+All fixes that do not overlap go in together; those that do wait for the next pass, in which the file is analysed anew, and so
+do those whose findings may be gone by then, because a tensor is another one. A
 fix is left out if the code does not parse with it, if its finding is still there, or if there is a finding that was not and
 that cannot be fixed as well.
 """
@@ -76,7 +77,7 @@ def fixes_of(file: Source, check: Check, check_all: Check | None = None, unsafe:
             for finding in now.shown.findings
             if finding.is_fixable(unsafe) and _identity(finding) not in left_out
         ]
-        batch = _disjoint(wanted)
+        batch = _disjoint([each for each in wanted if each.patch.cause] or wanted)
         if not batch:
             break
         now, done, refused = _made(now, batch, state, unsafe)

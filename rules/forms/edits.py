@@ -30,11 +30,13 @@ class Fix:
     """Edits that belong together, and what they do, as a command ("swap the operands").
 
     safe: nothing changes but the hazard that was reported: the same values, and no error that was not there.
+    cause: it changes a tensor that others are made of, so that their findings may go with this one.
     """
 
     description: str
     edits: tuple[Edit, ...]
     safe: bool = False
+    cause: bool = False
 
 
 class Code:

@@ -28,10 +28,15 @@ class Rebinding:
 
 
 def rebinding(code: Code, call: cst.Call) -> Rebinding | None:
-    """The name whose method is called, if it can be rebound there and that is noticed later on."""
-    if not isinstance(call.func, cst.Attribute) or not isinstance(call.func.value, cst.Name):
+    """The name whose method is called, or which is all that a function gets, if it can be rebound and that is noticed later."""
+    tensor: cst.BaseExpression | None = None
+    if isinstance(call.func, cst.Attribute):
+        tensor = call.func.value
+    elif len(call.args) == 1 and not call.args[0].star:
+        tensor = call.args[0].value
+    if not isinstance(tensor, cst.Name):
         return None
-    name = call.func.value.value
+    name = tensor.value
     scope = next((each for each in code.above(call) if isinstance(each, _SCOPES)), None)
     if not isinstance(scope, (cst.FunctionDef, cst.Module)):
         return None

@@ -35,7 +35,13 @@ def memory_format(torch: str, name: str) -> cst.Arg:
 
 
 def made_like(code: Code, call: cst.Call, torch: str) -> Edit | None:
-    """`torch.zeros_like(x)` in place of `x.new_zeros(x.shape)`."""
+    """`torch.zeros_like(x)` in place of `x.new_zeros(x.shape)`, or of `torch.zeros(x.shape, dtype=x.dtype, device=x.device)`."""
+    given = [keyword(call, each) for each in ("dtype", "device")]
+    if is_function(call, torch) and method(call) in ("zeros", "ones", "empty") and len(call.args) == 3 and None not in given:
+        texts = {code.text(each.value, call) for each in call.args}
+        tensor = code.text(call.args[0].value, call).removesuffix(".shape")
+        same = texts == {f"{tensor}.{each}" for each in ("shape", "dtype", "device")} and tensor.isidentifier()
+        return Edit(call, f"{torch}.{method(call)}_like({tensor})") if same else None
     name = method(call)
     if (
         name not in ("new_zeros", "new_ones", "new_empty")
@@ -52,6 +58,19 @@ def made_like(code: Code, call: cst.Call, torch: str) -> Edit | None:
     return Edit(call, f"{torch}.{name.removeprefix('new_')}_like({code.text(source)})")
 
 
+def made_in_format(code: Code, call: cst.Call, torch: str, wanted: str) -> Edit | None:
+    """A tensor that a function of torch makes, in a memory format: asked of `empty`, a conversion of what others return."""
+    format_ = memory_format(torch, wanted)
+    if not is_function(call, torch) or keyword(call, "memory_format") is not None or any(each.star == "**" for each in call.args):
+        return None
+    if method(call) == "empty":
+        return replaced(code, call, with_keyword(call, "memory_format", format_.value))
+    return called(code, call, "to", [format_]) if method(call) in _FACTORIES else None
+
+
+_FACTORIES = frozenset({"zeros", "ones", "full", "rand", "randn"})
+
+
 def is_function(call: cst.Call, module: str) -> bool:
     """A function of the module of that name is called, such as `torch.empty`."""
     return (
@@ -61,9 +80,13 @@ def is_function(call: cst.Call, module: str) -> bool:
     )
 
 
+_VIEWS = frozenset({"is sliced here", "is transposed here", "is permuted here"})
+
+
 def factory_dtype(code: Code, operand: Operand, dtype: str) -> Edit | None:
     """Makes a tensor with another dtype, where it is made by a function of torch with a literal dtype, or without one."""
-    call = code.call(operand.story[0].site) if len(operand.story) == 1 else None
+    made, *views = [note.message for note in operand.story] or [""]
+    call = code.call(operand.story[0].site) if made == "is made here" and _VIEWS.issuperset(views) else None
     if call is None or not isinstance(call.func, cst.Attribute) or not isinstance(call.func.value, cst.Name):
         return None
     module = call.func.value.value

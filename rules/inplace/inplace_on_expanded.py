@@ -222,7 +222,7 @@ signal.unfold(0, 4, 2).add_(torch.rand(4, 4))
         call = code.call(expanded[0]) if len(expanded) == 1 else None
         if call is None or edits.method(call) not in ("expand", "expand_as", "broadcast_to"):
             return None
-        return edits.Fix("clone the expanded tensor", (edits.called(code, call, "clone"),))
+        return edits.Fix("clone the expanded tensor", (edits.called(code, call, "clone"),), cause=True)
 
 
 def written_to(event: TensorEvent) -> Operand | None:

@@ -105,4 +105,4 @@ x = x.contiguous()
         if call is None or edits.method(call) != "to" or len(call.args) != 1 or edits.keyword(call, "memory_format") is None:
             return None
         contiguous = call.with_changes(func=call.func.with_changes(attr=edits.dotted("contiguous")), args=())
-        return edits.Fix("call .contiguous()", (edits.replaced(code, call, contiguous),), safe=True)
+        return edits.Fix("call .contiguous()", (edits.replaced(code, call, contiguous),), safe=True, cause=True)

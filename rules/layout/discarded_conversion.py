@@ -71,7 +71,7 @@ class DiscardedConversion(Rule):
     Fix:
         `x.to(...)` becomes `x = x.to(...)` where `x` is a name of the function, or of the module, that is read afterwards. Safe
         if only the layout is converted, so that all values stay the same, and nothing writes into `x` afterwards; unsafe for
-        other conversions: what follows then works with other numbers or shapes. `detach()` is left to you.
+        other conversions, and for helpers: what follows then works with other numbers or shapes. `detach()` is left to you.
 
     Confirmed by:
         Comparing strides, dtype and device of the tensor before and after the statement.
@@ -184,6 +184,7 @@ def nhwc(tensor):
 
 x = torch.rand(2, 3, 4, 5)
 nhwc(x)
+print(x.stride())
 """,
             (
                 (
@@ -192,6 +193,17 @@ nhwc(x)
                     "the result of 'tensor.contiguous(memory_format=torch.channels_last)' is thrown away: 'tensor' is not made contiguous in place",
                 ),
             ),
+            fixed="""\
+import torch
+
+def nhwc(tensor):
+    return tensor.contiguous(memory_format=torch.channels_last)
+
+x = torch.rand(2, 3, 4, 5)
+x = nhwc(x)
+print(x.stride())
+""",
+            safe=False,
         ),
     )
 
@@ -215,12 +227,12 @@ nhwc(x)
         from stridelint.rules.forms import edits, names
 
         event, call = finding.event, code.call(finding.site)
-        if not isinstance(event, TensorEvent) or call is None or call is not event.site.node or event.op in NEVER_ASSIGNED:
+        if not isinstance(event, TensorEvent) or call is None or event.op in NEVER_ASSIGNED:
             return None
         statement, use = edits.own_line(code, call), names.rebinding(code, call)
         if statement is None or use is None:
             return None
-        layout = event.op in LAYOUT_ONLY and all(each.keyword and each.keyword.value == "memory_format" for each in call.args)
+        layout = call is event.site.node and event.op in LAYOUT_ONLY and all(each.keyword and each.keyword.value == "memory_format" for each in call.args)
         leaf = event.tensors[0].facts.requires_grad is True
         edit = edits.Edit(statement, f"{use.name} = {code.text(call)}")
-        return edits.Fix("assign the result", (edit,), safe=layout and use.is_read_only and not leaf)
+        return edits.Fix("assign the result", (edit,), layout and use.is_read_only and not leaf, cause=True)

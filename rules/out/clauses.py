@@ -149,4 +149,4 @@ def factory_fix(call: OutCall | None, wrong: Sequence[tuple[int, Operand]], code
     index, out = wrong[0]
     dtype = call.required(index).dtype
     edit = None if dtype is None else tensor_edits.factory_dtype(code, out, dtype)
-    return None if edit is None else edits.Fix(f"make the out {dtype}", (edit,))
+    return None if edit is None else edits.Fix(f"make the out {dtype}", (edit,), cause=True)

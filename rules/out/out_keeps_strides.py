@@ -40,8 +40,8 @@ class OutKeepsStrides(OutRule):
         torch.mul(images, 2, out=buffer)
 
     Fix:
-        `torch.empty(shape)` gets `memory_format=torch.channels_last`, and `x.new_empty(x.shape)` becomes `torch.empty_like(x)`, where
-        the out is made that way (unsafe: all that uses the out sees another layout).
+        `torch.empty(shape)` gets `memory_format=torch.channels_last`, `torch.zeros(shape)` is converted where it is made, and
+        `x.new_empty(x.shape)` becomes `torch.empty_like(x)` (unsafe: all that uses the out sees another layout).
 
     Confirmed by:
         Calling the function with and without out= and comparing the strides.
@@ -178,11 +178,9 @@ halve(torch.rand(2, 3, 4, 5))
             return None
         like = tensor_edits.made_like(code, maker, torch)
         if like is not None:
-            return edits.Fix("make the out like the input", (like,))
-        if edits.method(maker) != "empty" or not tensor_edits.is_function(maker, torch) or edits.keyword(maker, "memory_format") is not None:
-            return None
-        better = edits.with_keyword(maker, "memory_format", tensor_edits.memory_format(torch, wanted).value)
-        return edits.Fix(f"make the out {wanted}", (edits.replaced(code, maker, better),))
+            return edits.Fix("make the out like the input", (like,), cause=True)
+        better = tensor_edits.made_in_format(code, maker, torch, wanted)
+        return None if better is None else edits.Fix(f"make the out {wanted}", (better,), cause=True)
 
 
 def _makers(out: Operand) -> tuple[Site, ...]:
