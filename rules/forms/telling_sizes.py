@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import libcst as cst
 
-from stridelint.rules.events import Operand
+from stridelint.rules.events import Operand, Site
 from stridelint.rules.forms.edits import Code, Edit, below, method
 
 _FACTORIES = frozenset("rand randn zeros ones empty".split())
@@ -20,15 +20,17 @@ _BOUND = re.compile(
 _READ = frozenset({"shape", "size", "ndim", "nbytes"})
 
 
-def resized(code: Code, operand: Operand, wanted: Mapping[int, int], allowed: Iterable[str] = ()) -> tuple[Edit, ...]:
+def resized(
+    code: Code, test: Site, operand: Operand, wanted: Mapping[int, int], allowed: Iterable[str] = ()
+) -> tuple[Edit, ...]:
     """Edits that give a tensor other sizes on some axes where the test makes it; none if anything depends on those.
 
-    wanted: new sizes by axis; only a literal 1 is replaced. allowed: names of calls that may look at sizes all the same.
+    test: its function. wanted: new sizes by axis; only a literal 1 is replaced. allowed: names of calls that may look at sizes all the same.
     """
     made = next((note for note in operand.story if note.message == "is made here"), None)
     call = None if made is None else code.call(made.site)
     function = None if call is None else code.function_of(call)
-    if call is None or not isinstance(function, cst.FunctionDef) or _name(call) not in _FACTORIES:
+    if call is None or function is None or function is not test.node or _name(call) not in _FACTORIES:
         return ()
     for each in below(function):
         if isinstance(each, cst.Attribute) and each.attr.value in _READ:

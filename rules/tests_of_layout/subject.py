@@ -262,8 +262,11 @@ def telling_fix(
     """The fix that gives the asserted tensor other sizes where the test makes it. `wanted`: new sizes by axis, for a rank."""
     from stridelint.rules.forms import edits, telling_sizes
 
-    asserted = finding.claim.events if finding.claim is not None and isinstance(finding.event, TestEvent) else ()
+    test = finding.event
+    if finding.claim is None or not isinstance(test, TestEvent):
+        return None
     found = {
-        telling_sizes.resized(code, each.tensors[0], wanted(each.tensors[0].facts.rank or 0), allowed) for each in asserted
+        telling_sizes.resized(code, test.site, each.tensors[0], wanted(each.tensors[0].facts.rank or 0), allowed)
+        for each in finding.claim.events
     }
     return edits.Fix(title, found.pop()) if len(found) == 1 and all(found) else None
