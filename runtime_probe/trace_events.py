@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -107,7 +108,7 @@ class Call:
             Answer.of(self.grad_mode),
             None if statement is None else written.site(statement),
             {name: written.site(node) for name, node in self._keywords().items()},
-            wording=written.source.text(written.node),
+            wording=functools.partial(written.source.text, written.node),
             then=follower(written.source, written.node) if written.direct and self.called.op == "contiguous" else "",
         )
 
@@ -161,7 +162,7 @@ class Call:
     def _operand(self, tensor: Any) -> Operand:
         found = self._tensors.get(id(tensor))
         if found is None:
-            text = self.written.source.text(self._texts.get(id(tensor)))
+            text = functools.partial(self.written.source.text, self._texts.get(id(tensor)))
             story = self.stories.get(id(tensor), ())
             site = self.written.site(self._texts.get(id(tensor)))
             found = Operand(facts_of(tensor), text, story, site, whole=_is_whole(tensor, self.called.op))

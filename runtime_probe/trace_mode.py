@@ -15,6 +15,7 @@ from typing import Any
 
 from stridelint.rules.contract.layout import RANK_OF
 from stridelint.rules.events import Note
+from stridelint.runtime_probe.facts_of_tensor import storage_of
 from stridelint.runtime_probe.trace_events import Call, Story, Unseen, Written, is_plain
 from stridelint.runtime_probe.trace_frames import OTHER, THROUGH, Frames, stand_in
 from stridelint.runtime_probe.trace_names import Called, called
@@ -74,6 +75,9 @@ def mode_of(recorder: Recorder, frames: Frames) -> Any:
             for each in args
             if type(each) is tensor and not each.is_meta
         )
+
+    def shares(one: Any, other: Any) -> bool:
+        return not one.is_meta and storage_of(one) == storage_of(other)
 
     class Trace(TorchFunctionMode):  # type: ignore[misc, unused-ignore]
         """Watches calls of torch in this thread."""
@@ -194,7 +198,8 @@ def mode_of(recorder: Recorder, frames: Frames) -> Any:
                     if not isinstance(first, tensor) or not is_plain(first) or read.form.value == "inplace":
                         return
                     sources = [each for each in _flat(args) if _is_only(each, channels_last=True)]
-                    same = [each for each in sources if each.dim() == first.dim()]
+                    # A view has the memory of its base; that it reads as row-major is what it is made for.
+                    same = [each for each in sources if each.dim() == first.dim() and not shares(each, first)]
                     kept.drops = bool(same) and read.out is None and _is_only(first, channels_last=False)
                     name = _FORMATS.get(first.dim())
                     site = read.written.site()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import linecache
 from dataclasses import dataclass, field
 from types import CodeType
@@ -32,12 +33,15 @@ class Module:
 
     def text(self, node: ast.AST | None) -> str:
         """How a node is written, on one line and shortened."""
-        if node is None:
+        if node is None or getattr(node, "end_lineno", None) is None:
             return ""
-        try:
-            text = " ".join((ast.get_source_segment("".join(self.lines), node) or "").split())
-        except (IndexError, ValueError):
+        first, last = node.lineno, node.end_lineno  # type: ignore[attr-defined]
+        lines = [line.encode() for line in self.lines[first - 1 : last]]
+        if not lines:
             return ""
+        lines[-1] = lines[-1][: node.end_col_offset]  # type: ignore[attr-defined]
+        lines[0] = lines[0][node.col_offset :]  # type: ignore[attr-defined]
+        text = " ".join(b"".join(lines).decode(errors="replace").split())
         return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
 
     def place(self, node: ast.AST | None, line: int) -> Place:
@@ -82,13 +86,8 @@ def node_at(source: Module, code: CodeType, instruction: int, line: int, name: s
     name: of the function that is called, for a Python that does not know columns.
     """
     if hasattr(code, "co_positions"):
-        index = instruction // 2
-        for number, position in enumerate(code.co_positions()):
-            if number == index:
-                if None in position:
-                    return None
-                return source.nodes.get(position)
-        return None
+        position = next(itertools.islice(code.co_positions(), instruction // 2, None), None)
+        return None if position is None or None in position else source.nodes.get(position)
     found = [
         node
         for node in source.nodes.values()
