@@ -78,7 +78,7 @@ def check_text(
 
     try:
         plan = relevance.plan(text, tree, nodes_of(tree), rules)
-        return run_deep(lambda: _analysed(path, text, plan, rules, selection, analyse))
+        return run_deep(lambda: _analysed(path, text, tree, plan, rules, selection, analyse))
     except RecursionError:
         return skipped(path, "is nested too deeply to analyse")
     except MemoryError:
@@ -88,7 +88,13 @@ def check_text(
 
 
 def _analysed(
-    path: str, text: str, plan: Plan, rules: Sequence[type[Rule]], selection: Selection, analyse: Analyse | None
+    path: str,
+    text: str,
+    tree: ast.Module,
+    plan: Plan,
+    rules: Sequence[type[Rule]],
+    selection: Selection,
+    analyse: Analyse | None,
 ) -> Outcome:
     import libcst
 
@@ -98,6 +104,9 @@ def _analysed(
         from stridelint.linter import inference
 
         analyse = functools.partial(inference.analyse, wanted=plan.roots, body=plan.body, telling=plan.telling)
+        nothing = _nothing_found(path, tree, plan, rules, selection)
+        if nothing is not None:
+            return nothing
     try:
         module = libcst.parse_module(plan.text)
     except libcst.ParserSyntaxError as error:
@@ -109,7 +118,7 @@ def _analysed(
         return skipped(path, f"is valid Python that LibCST fails on: {type(error).__name__}: {(reason or [''])[-1]}")
     analysis = analyse(module, rules)
     shown = [finding for finding in analysis.findings if selection.shows(finding)]
-    stopped = (Skipped(path, f"analysis stopped early: {analysis.exhausted}"),) if analysis.exhausted else ()
+    stopped = _stopped(path, analysis)
     if not shown:
         return Outcome(skipped=stopped)
     findings = sorted(set(_resolve(path, text, module, shown)))
@@ -117,6 +126,36 @@ def _analysed(
     hidden = {finding for finding in findings if suppressions.hides(finding.line, finding.code)}
     kept = tuple(finding for finding in findings if finding not in hidden)
     return Outcome(kept, stopped, tuple(finding for finding in findings if finding in hidden))
+
+
+def _nothing_found(
+    path: str, tree: ast.Module, plan: Plan, rules: Sequence[type[Rule]], selection: Selection
+) -> Outcome | None:
+    """The outcome if there is nothing to report, found out without LibCST's parser; None if that must be used."""
+    from stridelint.linter import inference
+    from stridelint.linter.inference.bare_tree import BareTree
+    from stridelint.rules.rule import Rule
+
+    if plan.needs_text or any(rule.check_module is not Rule.check_module for rule in rules):
+        return None
+    try:
+        bare = BareTree(tree, plan.left_out)
+        analysis = inference.analyse(
+            bare.module,
+            rules,
+            wanted=plan.roots,
+            body=plan.body,
+            telling=plan.telling,
+            until=selection.shows,
+            source=bare.source,
+        )
+    except Exception:  # a finding, syntax that is left to LibCST, or a question that bare nodes cannot answer
+        return None
+    return Outcome(skipped=_stopped(path, analysis))
+
+
+def _stopped(path: str, analysis: Analysis) -> tuple[Skipped, ...]:
+    return (Skipped(path, f"analysis stopped early: {analysis.exhausted}"),) if analysis.exhausted else ()
 
 
 def _resolve(path: str, text: str, module: libcst.Module, findings: Iterable[Finding]) -> list[Reported]:

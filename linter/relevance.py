@@ -30,17 +30,20 @@ UNKNOWN_RESULT = "return __unknown__"
 class Plan:
     """What to read of a module.
 
-    text: the source with the bodies of functions that do not matter blanked out.
+    text: the source with the bodies of functions that do not matter blanked out; left_out: these functions.
     roots: functions to read on their own, numbered as they stand in the file (see `functions_of`); whether they hold a
         word of a rule themselves, or only lead to a function that does.
     body: whether the module's own statements are worth running.
     telling: names that matter: of the rules' words, of what gives tensors facts, of functions that lead to either.
+    needs_text: how some root is written matters (the comments in a test).
     """
 
     text: str
+    left_out: frozenset[ast.AST]
     roots: Mapping[int, bool]
     body: bool
     telling: frozenset[str]
+    needs_text: bool
 
 
 @dataclass(frozen=True)
@@ -78,11 +81,15 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
     telling = frozenset().union(*(word for words, _ in places for word in words), _SOURCES, _hot_names(units, reaching))
     runs = "" in exact or any(word <= body for word in wanted) or not _hot_names(units, reaching).isdisjoint(body)
     kept = _needed(units, set(roots), body if runs else frozenset(), globals_)
+    lines = text.splitlines(keepends=True)
+    left_out = [unit.node for index, unit in enumerate(units) if index not in kept and _can_be_blanked(lines, unit.node)]
     return Plan(
-        _blanked(text, [unit.node for index, unit in enumerate(units) if index not in kept]),
+        _blanked(lines, left_out),
+        frozenset(left_out),
         roots,
         runs,
         telling,
+        any(units[index].node.name.startswith("test") for index in roots),
     )
 
 
@@ -208,18 +215,23 @@ def _first_line(statement: ast.stmt) -> int:
     return min([statement.lineno, *(each.lineno for each in decorators)])
 
 
-def _blanked(text: str, functions: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> str:
+def _can_be_blanked(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """The body stands on lines of its own, more than a few."""
+    first = _first_line(node.body[0])
+    return node.end_lineno is not None and node.end_lineno - first >= 2 and not _indent(lines, node).strip()
+
+
+def _indent(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef) -> bytes:
+    return lines[_first_line(node.body[0]) - 1].encode()[: node.body[0].col_offset]
+
+
+def _blanked(lines: list[str], functions: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> str:
     """The text with the bodies of some functions replaced by one that returns something unknown."""
-    if not functions:
-        return text
-    lines = text.splitlines(keepends=True)
+    lines = lines.copy()
     for node in functions:
-        first, last = _first_line(node.body[0]), node.end_lineno
-        prefix = lines[first - 1].encode()[: node.body[0].col_offset]
-        if last is None or prefix.strip() or last - first < 2:
-            continue
+        first, prefix = _first_line(node.body[0]), _indent(lines, node)
         ending = lines[first - 1][len(lines[first - 1].rstrip("\r\n")) :] or "\n"
         lines[first - 1] = prefix.decode() + UNKNOWN_RESULT + ending
-        for index in range(first, last):
+        for index in range(first, node.end_lineno or first):
             lines[index] = lines[index][len(lines[index].rstrip("\r\n")) :]
     return "".join(lines)

@@ -16,6 +16,7 @@ from functools import partial
 
 import libcst as cst
 
+from stridelint.linter.inference.syntax import source_code
 from stridelint.rules.rule import Finding, Rule
 
 BUDGET = 300_000
@@ -37,6 +38,8 @@ def analyse(
     body: bool = True,
     telling: frozenset[str] | None = None,
     budget: int = BUDGET,
+    until: Callable[[Finding], bool] | None = None,
+    source: Callable[[cst.CSTNode], str] = source_code,
 ) -> Analysis:
     """Read a module and let the rules judge what happens in it.
 
@@ -47,12 +50,17 @@ def analyse(
         body: run the module's own statements too.
         telling: names that matter to the rules: conditions whose branches hold none are not turned. None: all matter.
         budget: how much work to do at the most, in steps.
+        until: only asks whether there is a finding for which this holds; nothing that fails on the way is passed over.
+        source: how a node is written.
+
+    Raises:
+        FoundOne: there is one.
     """
     from stridelint.linter.inference import roots, tests
     from stridelint.linter.inference.path import BudgetExhausted
     from stridelint.linter.inference.program import Program
 
-    program = Program(module, rules, budget, telling)
+    program = Program(module, rules, budget, telling, until, source)
     readers: list[tuple[str, Callable[[], None]]] = [("the code", program.judge_module)]
     if body:
         readers.append(("the module", partial(roots.read_module, program)))
@@ -69,7 +77,7 @@ def analyse(
             stopped = f"the step budget of {budget:,} ran out; findings may be missing"
             break
         except Exception as error:  # our own mistake: it costs this function, not the file
-            if os.environ.get("STRIDELINT_TRACEBACK"):
+            if until is not None or os.environ.get("STRIDELINT_TRACEBACK"):
                 raise
             stopped = f"internal error while reading {what}, please report it: {type(error).__name__}: {error}"
     return Analysis(program.reported(), stopped)

@@ -6,7 +6,7 @@ import libcst as cst
 
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.syntax import walk
-from stridelint.linter.inference.torch_api.emit import emit, operand, source_text
+from stridelint.linter.inference.torch_api.emit import emit, operand
 from stridelint.linter.inference.values import TensorValue
 from stridelint.rules.events import Form
 
@@ -23,7 +23,8 @@ def refused(path: Path, node: cst.CSTNode, test: cst.BaseExpression) -> None:
         source = operand(path, tensor, written)
         passed = _passing_call(path, tensor)
         sites = {} if passed is None else {"passed": passed}
-        emit(path, "refused", Form.METHOD, node, {"input": source, "call": source_text(passed)}, (source,), sites=sites)
+        call = path.program.text(passed)
+        emit(path, "refused", Form.METHOD, node, {"input": source, "call": call}, (source,), sites=sites)
 
 
 def _passing_call(path: Path, tensor: TensorValue) -> cst.CSTNode | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from stridelint.linter.inference.syntax import children
+
 QUERIES = frozenset(
     """shape dtype device requires_grad ndim is_leaf layout size dim numel stride is_contiguous is_floating_point is_complex
     element_size storage_offset names itemsize""".split()
@@ -85,7 +87,7 @@ def _visit(node: cst.CSTNode, found: Usage) -> None:
             _visit(node.target, found)
         _visit(node.value, found)
         return
-    for child in node.children:
+    for child in children(node):
         _visit(child, found)
 
 
@@ -173,7 +175,7 @@ def _blocks(statement: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 def _contains(block: cst.CSTNode, node: cst.CSTNode) -> bool:
-    return block is node or any(_contains(child, node) for child in block.children)
+    return block is node or any(_contains(child, node) for child in children(block))
 
 
 def _returns(block: cst.CSTNode) -> bool:

@@ -12,10 +12,10 @@ from stridelint.linter.inference.attributes import decorator_names
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import ModuleScope, Scope, dotted_name
+from stridelint.linter.inference.syntax import source_code
 from stridelint.linter.inference.values import Constant, Sequence, Unknown, Value, is_none
 
 MAX_CHOICES = 24
-_EMPTY_MODULE = cst.Module([])
 _WORD = re.compile(r"[a-z0-9]+(?:[_ -][a-z0-9]+)*")
 
 
@@ -47,11 +47,6 @@ def words_of(text: str) -> frozenset[str]:
         found.update(parts)
         found.update(f"{left}_{right}" for left, right in itertools.pairwise(parts))
     return frozenset(found)
-
-
-def code_of(node: cst.CSTNode) -> str:
-    """How a node is written, comments included."""
-    return _EMPTY_MODULE.code_for_node(node)
 
 
 def choices_of(path: Path, scope: ModuleScope, node: cst.FunctionDef, owner: cst.ClassDef | None) -> list[Choices]:
@@ -147,12 +142,12 @@ def _choices(
     with path.mute():
         items, exhaustive = items_of(path, evaluate(path, scope, written))
     nodes, words = _written_items(scope, written)
-    words |= words_of(code_of(call))
+    words |= words_of(source_code(call))
     result = []
     for index, item in enumerate(items[:MAX_CHOICES]):
         known = nodes is not None and len(nodes) == len(items)
         node: cst.CSTNode = nodes[index] if nodes is not None and known else call
-        text = " ".join(code_of(node).split()) if known else ""
+        text = " ".join(source_code(node).split()) if known else ""
         values = _unwrapped(item, len(names)) if exhaustive else None
         result.append(Choice(names, values or tuple(Unknown(name) for name in names), node, text, words_of(text)))
     return Choices(
@@ -172,7 +167,7 @@ def _written_items(
         if binding is None or not isinstance(binding.node, (cst.Assign, cst.AnnAssign)) or binding.node.value is None:
             return None, words
         written = binding.node.value
-        words = words_of(code_of(written))
+        words = words_of(source_code(written))
     if isinstance(written, (cst.List, cst.Tuple)) and not any(
         isinstance(each, cst.StarredElement) for each in written.elements
     ):

@@ -10,13 +10,18 @@ from typing import TypeVar, cast
 import libcst as cst
 
 from stridelint.linter.inference.scopes import ModuleIndex
-from stridelint.linter.inference.syntax import walk
+from stridelint.linter.inference.syntax import source_code, walk
 from stridelint.linter.inference.values import Instance
 from stridelint.rules.events import TensorEvent, TestEvent
 from stridelint.rules.rule import Finding, Rule
 
+MAX_TEXT = 60
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
+
+
+class FoundOne(Exception):
+    """There is a finding of the kind that was asked for."""
 
 
 class Program:
@@ -24,17 +29,27 @@ class Program:
 
     steps: how much work is left for the file; root_steps: for the function being read.
     telling: names that matter to the rules; None for all.
+    source: how a node is written.
+    until: the first finding for which this holds ends the reading.
     templates: objects as their constructors leave them, by class; each path takes a copy.
     """
 
     def __init__(
-        self, module: cst.Module, rules: Sequence[type[Rule]], budget: int, telling: frozenset[str] | None = None
+        self,
+        module: cst.Module,
+        rules: Sequence[type[Rule]],
+        budget: int,
+        telling: frozenset[str] | None = None,
+        until: Callable[[Finding], bool] | None = None,
+        source: Callable[[cst.CSTNode], str] = source_code,
     ) -> None:
         self.module = module
+        self._source = source
         self.index = ModuleIndex(module)
         self.steps = budget
         self.root_steps = budget
         self.telling = telling
+        self.until = until
         self.rules = [rule() for rule in rules]
         self.findings: dict[tuple[str, int], Finding] = {}
         self.storages = itertools.count(1)
@@ -72,6 +87,16 @@ class Program:
             self._memory[key] = compute(argument)
         return cast(Result, self._memory[key])
 
+    def text(self, node: cst.CSTNode | None) -> str:
+        """How an expression is written, on one line and shortened."""
+        if node is None:
+            return ""
+        return node.value if isinstance(node, cst.Name) else self.once(node, self._text, node)
+
+    def _text(self, node: cst.CSTNode) -> str:
+        text = " ".join(self._source(node).split())
+        return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
+
     def listens(self, op: str) -> bool:
         """Some rule wants to see events of this operator."""
         return bool(self._general) or op in self._listeners
@@ -106,6 +131,8 @@ class Program:
 
     def add(self, finding: Finding) -> None:
         """Keep a finding; of several with one code at one place the surest."""
+        if self.until is not None and self.until(finding):
+            raise FoundOne
         key = (finding.rule.code, id(finding.site.node))
         known = self.findings.get(key)
         if known is None or known.confidence < finding.confidence:

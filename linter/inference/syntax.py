@@ -27,8 +27,11 @@ _TRIVIA = (
 )
 
 
+_EMPTY_MODULE = cst.Module([])
+
+
 @functools.cache
-def _fields(kind: type) -> tuple[str, ...] | None:
+def fields_of(kind: type) -> tuple[str, ...] | None:
     """The fields of a kind of node that can hold code; None for what is no node."""
     if not issubclass(kind, cst.CSTNode):
         return None
@@ -43,12 +46,12 @@ def _fields(kind: type) -> tuple[str, ...] | None:
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes directly below one, without white space and punctuation."""
     found: list[cst.CSTNode] = []
-    for name in _fields(type(node)) or ():
+    for name in fields_of(type(node)) or ():
         value = getattr(node, name)
         kind = type(value)
         if kind is list or kind is tuple:
             found += value
-        elif _fields(kind) is not None:
+        elif fields_of(kind) is not None:
             found.append(value)
     return found
 
@@ -62,6 +65,11 @@ def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         waiting += children(each)
 
 
+def source_code(node: cst.CSTNode) -> str:
+    """How a node is written."""
+    return _EMPTY_MODULE.code_for_node(node)
+
+
 def comments(node: cst.CSTNode) -> list[str]:
     """The comments within a node (and anything in strings that looks like one)."""
-    return re.findall(r"#[^\n]*", cst.Module([]).code_for_node(node))
+    return re.findall(r"#[^\n]*", source_code(node))

@@ -11,11 +11,11 @@ import libcst as cst
 from stridelint.linter.inference import parameters, roots
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
 from stridelint.linter.inference.calls import call_function
-from stridelint.linter.inference.parametrized import Choice, choices_of, code_of, fixture_node, request_of, words_of
+from stridelint.linter.inference.parametrized import Choice, choices_of, fixture_node, request_of, words_of
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised, Returned
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.scopes import ModuleScope, make_class
-from stridelint.linter.inference.syntax import comments, walk
+from stridelint.linter.inference.syntax import comments, source_code, walk
 from stridelint.linter.inference.values import Arguments, Class, Function, Instance, Sequence, Unknown, Value
 from stridelint.rules.events import Parameter, Site, TestEvent, TestRun
 
@@ -155,7 +155,7 @@ def _names(node: cst.FunctionDef, owner: cst.ClassDef | None) -> list[str]:
 
 def _words(node: cst.FunctionDef) -> set[str]:
     """Words of a test's decorators, docstring and comments."""
-    texts = [code_of(decorator.decorator) for decorator in node.decorators]
+    texts = [source_code(decorator.decorator) for decorator in node.decorators]
     texts.append(node.get_docstring() or "")
     texts += comments(node)
     return {word for text in texts for word in words_of(text)}

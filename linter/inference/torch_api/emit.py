@@ -27,19 +27,6 @@ from stridelint.rules import events
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.events import Copy, Form, Note, Operand, Site, TensorEvent
 
-_EMPTY_MODULE = cst.Module([])
-MAX_TEXT = 60
-
-
-def source_text(node: cst.CSTNode | None) -> str:
-    """How an expression is written, on one line and shortened."""
-    if node is None:
-        return ""
-    if isinstance(node, cst.Name):
-        return node.value
-    text = " ".join(_EMPTY_MODULE.code_for_node(node).split())
-    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
-
 
 @dataclass(frozen=True, eq=False)
 class Written:
@@ -49,7 +36,8 @@ class Written:
     node: cst.CSTNode
 
     def __call__(self) -> str:
-        return self.program.once(self.node, source_text, self.node)
+        """On one line, shortened."""
+        return self.program.text(self.node)
 
 
 def operand(path: Path, tensor: TensorValue, node: cst.CSTNode | None = None) -> Operand:
@@ -83,8 +71,9 @@ def unread_copy(path: Path, tensor: TensorValue, node: cst.CSTNode | None) -> Co
     if not copies.is_unread(path, tensor, node):
         return None
     made = tensor.copied
-    source = source_text(copies.copied_expression(made.node)) or made.source.name or ""
-    return Copy(source_text(made.node), source, Site(made.node), made.confidence)
+    expression = copies.copied_expression(made.node)
+    source = path.program.text(expression) or made.source.name or ""
+    return Copy(path.program.text(made.node), source, Site(made.node), made.confidence)
 
 
 def plain(path: Path, value: Value | None, node: cst.CSTNode | None = None) -> object:
@@ -135,7 +124,8 @@ def emit(
 
     def make() -> TensorEvent:
         argument_sites = {name: Site(each) for name, each in (sites or {}).items()}
-        followers = path.program.once(path.program.module, _followers, path.program.module) if op == "contiguous" else {}
+        asked = op == "contiguous" or op.endswith("softmax")
+        followers = path.program.once(path.program.module, _followers, path.program.module) if asked else {}
         return TensorEvent(
             op,
             form,
@@ -163,5 +153,11 @@ def emit(
 
 
 def _followers(module: cst.Module) -> dict[cst.CSTNode, str]:
-    """Calls on whose result an attribute is looked up at once, and its name."""
-    return {each.value: each.attr.value for each in walk(module) if isinstance(each, cst.Attribute) and isinstance(each.value, cst.Call)}
+    """Calls on whose result an attribute is looked up at once, and its name; "return" for those that `forward` returns."""
+    found: dict[cst.CSTNode, str] = {}
+    for each in walk(module):
+        if isinstance(each, cst.Attribute) and isinstance(each.value, cst.Call):
+            found[each.value] = each.attr.value
+        elif isinstance(each, cst.FunctionDef) and each.name.value == "forward":
+            found.update({inner.value: "return" for inner in walk(each.body) if isinstance(inner, cst.Return) and inner.value})
+    return found

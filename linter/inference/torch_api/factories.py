@@ -5,7 +5,7 @@ from __future__ import annotations
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.constants import TENSOR_TYPES, dtype_name
 from stridelint.linter.inference.torch_api.conversions import device_name
-from stridelint.linter.inference.torch_api.emit import emit, plain, source_text
+from stridelint.linter.inference.torch_api.emit import emit, plain
 from stridelint.linter.inference.torch_api.registry import Call, function, method
 from stridelint.linter.inference.values import (
     ArrayValue,
@@ -254,7 +254,7 @@ def _emit_from_array(call: Call, data: ArrayValue | TensorValue) -> None:
     if isinstance(data, ArrayValue):
         given = call.args.nodes.get(0)
         story = tuple(Note(Site(where), what) for what, where in data.story)
-        source = Operand(data.facts, source_text(given), story, Site(given))
+        source = Operand(data.facts, call.path.program.text(given), story, Site(given))
         emit(call.path, "from_numpy", call.form, call.node, {"input": source, "backwards": data.backwards}, (source,))
 
 
@@ -292,7 +292,9 @@ def from_numpy(call: Call) -> Value:
     """`torch.from_numpy(array)`: shares the array's memory."""
     data = call.get(0)
     if not isinstance(data, ArrayValue):
-        return call.path.tensor(TensorFacts(device="cpu", requires_grad=False, is_leaf=True), call.node, "is made here")
+        shape = call.path.facts(data.tensor).shape if isinstance(data, Unknown) and data.tensor is not None else None
+        facts = TensorFacts(shape, device="cpu", requires_grad=False, is_leaf=True)
+        return call.path.tensor(facts, call.node, "is made here")
     _emit_from_array(call, data)
     facts = data.facts.but(device="cpu", requires_grad=False, is_leaf=True)
     return TensorValue(facts, (*data.story, ("is made here", call.node)))
