@@ -137,7 +137,8 @@ class TensorEvent:
     wording: the call as written, or what tells; see `text`.
     site: the whole call; `argument_sites` gives those of single arguments.
     distributed: where the DistributedDataParallel was made within whose call it happens.
-    then: the method that is called at once on the result of a conversion ("view" in `x.contiguous().view(-1)`).
+    then: the method that is called at once on the result of a conversion ("view" in `x.contiguous().view(-1)`); "return"
+        where a module's `forward` returns it.
     transforms: "vmap", "compile" (as one graph), around the call.
     confidence: of the path the event lies on; a rule's finding is never surer than this.
     """
@@ -178,7 +179,8 @@ class Assertion:
     tensors: the tensors it is about (for a comparison: both).
     arguments: by name, as in TensorEvent.
     holds: what is asserted of the query (False for `assert not ...`).
-    within, through: the function that asserts and how the test calls it, if it is not the test itself.
+    within, function, through: the function that asserts (by name and definition) and how the test calls it, if it is not
+        the test itself.
     """
 
     kind: str
@@ -188,6 +190,7 @@ class Assertion:
     holds: bool = True
     within: str = ""
     through: Site = Site()
+    function: Site = Site()
 
 
 @dataclass(frozen=True, slots=True)

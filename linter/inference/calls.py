@@ -140,10 +140,12 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
 
 
 def _run(path: Path, scope: Scope, function: Function, frame: Frame) -> Value:
-    from stridelint.linter.inference.expressions import evaluate, renewed
+    from stridelint.linter.inference.expressions import evaluate, evaluate_discarded, renewed
     from stridelint.linter.inference.statements import execute
 
     if isinstance(function.node, cst.Lambda):
+        if frame.discarded_call is not None:
+            return evaluate_discarded(path, scope, function.node.body, frame.discarded_call)
         return evaluate(path, scope, function.node.body)
     result: Value = NONE
     try:

@@ -161,7 +161,9 @@ def record(
     within = frames[-1].function.node if frames else None
     name = within.name.value if isinstance(within, cst.FunctionDef) else ""
     path.assertions.append(
-        Assertion(kind, operands, Site(site), arguments, claim is None or not claim.negated, name, Site(through))
+        Assertion(
+            kind, operands, Site(site), arguments, claim is None or not claim.negated, name, Site(through), Site(within)
+        )
     )
     path.last_query = query
 

@@ -16,7 +16,8 @@ def changes_order(shape: Dims, requested: Dims, axes: Sequence[int | None] = ())
 
     A view only regroups: reading the requested sizes from left to right, those of the axes must come in the axes' order.
     Sizes tell their axes by being the same symbol, or by `axes`, which says for each of `requested` of which axis of this
-    very tensor the code took it. What names no axis stands for all axes not named, where it is the only such size.
+    very tensor the code took it. What names no axis stands for all axes not named, where it is the only such size;
+    several neighbours stand for one axis that is split.
 
     Args:
         shape: of the tensor.
@@ -28,10 +29,13 @@ def changes_order(shape: Dims, requested: Dims, axes: Sequence[int | None] = ())
     open_places = [place for place, found in enumerate(named) if not found and requested[place] != 1]
     if len(open_places) == 1 and rest and _may_be(requested[open_places[0]], shape, rest):
         named[open_places[0]] = rest
+    elif len(open_places) > 1 and rest and _split_up(requested, open_places, named, shape, rest):
+        for place in open_places:
+            named[place] = rest
     elif open_places:
         return Answer.UNKNOWN, Confidence.CERTAIN
     groups = [found for found in named if found]
-    if not any(max(left) > min(right) for place, left in enumerate(groups) for right in groups[place + 1 :]):
+    if not any(left != right and max(left) > min(right) for place, left in enumerate(groups) for right in groups[place + 1 :]):
         return NOT
     known = all(isinstance(dim, int) for dim in (*shape, *requested))
     return Answer.YES, Confidence.CERTAIN if known else Confidence.LIKELY
@@ -74,6 +78,17 @@ def _adjacent(axes: frozenset[int], shape: Dims) -> bool:
 def _may_be(dim: sizes.SizeLike, shape: Dims, rest: frozenset[int]) -> bool:
     """A size that names no axis is that of the others together."""
     return _adjacent(rest, shape) if dim == -1 else dim == sizes.product([shape[axis] for axis in sorted(rest)])
+
+
+def _split_up(
+    requested: Dims, places: Sequence[int], named: Sequence[frozenset[int]], shape: Dims, rest: frozenset[int]
+) -> bool:
+    """Neighbouring sizes that name no axis are one axis, split, where every other axis is asked for as it is."""
+    whole = all(
+        len(found) == 1 and (requested[place] == shape[next(iter(found))]) for place, found in enumerate(named) if found
+    )
+    together = places[-1] - places[0] + 1 == len(places)
+    return whole and together and len(rest) == 1 and sum(map(len, named)) == len(frozenset().union(*named))
 
 
 def swaps_channels(shape: Dims, requested: Dims) -> bool:

@@ -60,6 +60,8 @@ def _with_operand(
     if effect == "ok":
         return FINE if full or _many(operand) else UNKNOWN
     confidence = _is_written_directly(operand, out, required)
+    if effect == "error" and full and confidence is None and {operand.dtype, out.dtype} == {required.dtype} and _many(out):
+        confidence = Confidence.CERTAIN if required.shape is not None else Confidence.LIKELY  # it stays itself when resized
     if not effect or confidence is None:
         return UNKNOWN
     if effect in ("wrong", "either"):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from stridelint.rules.forms.guessed_layouts import below
+from stridelint.rules.forms.walking import below
 
 # Methods and functions of torch whose result has the strides of their (first) tensor.
 ELEMENTWISE = frozenset(
@@ -26,7 +26,7 @@ def mismatches(module: cst.Module) -> Iterator[tuple[cst.CSTNode, str]]:
     functions = [each for each in below(module) if isinstance(each, cst.FunctionDef)]
     real = {key: each for each in functions for key in _registered(each, "custom_op")}
     for fake in functions:
-        for key in _registered(fake, "register_fake"):
+        for key in (*_registered(fake, "register_fake"), *_registered(fake, "impl_abstract")):
             if key in real and real[key] is not fake:
                 yield from _compared(module, real[key], fake)
 
@@ -51,6 +51,8 @@ def _registered(function: cst.FunctionDef, how: str) -> Iterator[str]:
 
 def _compared(module: cst.Module, real: cst.FunctionDef, fake: cst.FunctionDef) -> Iterator[tuple[cst.CSTNode, str]]:
     outcome, promise = _returned(real), _returned(fake)
+    if isinstance(promise, cst.Name):
+        promise = _assigned(fake).get(promise.value)
     first = real.params.params[0].name.value if real.params.params else ""
     own = fake.params.params[0].name.value if fake.params.params else ""
     if outcome is None or promise is None or not first:
@@ -96,6 +98,8 @@ def _keeps(node: cst.BaseExpression, name: str, values: dict[str, cst.BaseExpres
             if sides
             else False
         )
+    if isinstance(node, cst.Comparison):
+        return _keeps(node.left, name, values, depth + 1)
     if isinstance(node, cst.UnaryOperation):
         return _keeps(node.expression, name, values, depth + 1)
     if (

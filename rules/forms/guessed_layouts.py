@@ -8,16 +8,23 @@ Imports LibCST, so rules import this module only when they judge a file.
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
 
-CHANNELS_LAST = ("channels_last", "channels_last_3d", "nhwc", "ndhwc")
-ROW_MAJOR = ("contiguous_format", "preserve_format", "channels_first", "nchw", "ncdhw", "contiguous")
+from stridelint.rules.forms.layout_questions import (
+    CHANNELS_LAST,
+    asked_format,
+    format_of,
+    integer,
+    is_strides,
+    question,
+    stride_axis,
+)
+from stridelint.rules.forms.walking import below, children
+
 _FORMAT_WORD = re.compile(r"channels?_?last|nhwc|memory_?format|channels?_?first", re.IGNORECASE)
 _SIZES = frozenset({"shape", "size", "numel"})
 
@@ -43,108 +50,18 @@ def guesses(module: cst.Module) -> Iterator[Guess]:
     yield from _Finder(module, helpers).block(module, ())
 
 
-def below(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """A node and all below it, in the order of the code."""
-    yield node
-    for child in _children(node):
-        yield from below(child)
-
-
-@functools.cache
-def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    return tuple(
-        each.name
-        for each in dataclasses.fields(kind)
-        if not each.name.startswith(("whitespace", "leading", "trailing"))
-    )
-
-
-def _children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The nodes directly below one, in order (`CSTNode.children` copies them all)."""
-    for name in _fields(type(node)):
-        value = getattr(node, name)
-        for each in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(each, cst.CSTNode):
-                yield each
-
-
 def _only_asks(function: cst.FunctionDef) -> str:
     """The kind of question that a helper only passes on."""
     statements = [each for each in function.body.body if not _is_docstring(each)]
     if len(statements) != 1 or not isinstance(statements[0], cst.SimpleStatementLine):
         return ""
     small = statements[0].body[0]
-    return _question(small.value, {}) if isinstance(small, cst.Return) and small.value is not None else ""
+    return question(small.value, {}) if isinstance(small, cst.Return) and small.value is not None else ""
 
 
 def _is_docstring(statement: cst.CSTNode) -> bool:
     small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
     return isinstance(small, cst.Expr) and isinstance(small.value, (cst.SimpleString, cst.ConcatenatedString))
-
-
-def _question(node: cst.CSTNode, known: dict[str, str]) -> str:
-    """What a test asks: "channels_last", "row_major" (`is_contiguous()`), "stride"; "" for anything else."""
-    if isinstance(node, cst.Name):
-        return known.get(node.value, "")
-    if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
-        axis = _stride_axis(node.left)
-        one = node.comparisons[0].comparator
-        if axis in (1, -3) and isinstance(one, cst.Integer) and one.value == "1":
-            return "stride"
-    if not isinstance(node, cst.Call):
-        return ""
-    if isinstance(node.func, cst.Name):
-        return known.get(node.func.value, "")
-    if not isinstance(node.func, cst.Attribute) or node.func.attr.value != "is_contiguous" or len(node.args) > 1:
-        return ""
-    asked = format_of(node.args[0].value) if node.args else "contiguous_format"
-    return "channels_last" if asked in CHANNELS_LAST else "row_major" if asked in ROW_MAJOR else ""
-
-
-def _stride_axis(node: cst.CSTNode) -> int | None:
-    """The axis of `x.stride(1)` or `x.stride()[1]`."""
-    if isinstance(node, cst.Call) and len(node.args) == 1 and _is_method(node, "stride"):
-        return _integer(node.args[0].value)
-    if isinstance(node, cst.Subscript) and len(node.slice) == 1 and _is_strides(node.value):
-        index = node.slice[0].slice
-        return _integer(index.value) if isinstance(index, cst.Index) else None
-    return None
-
-
-def _is_strides(node: cst.CSTNode) -> bool:
-    """`x.stride()`, also as a list or tuple."""
-    if (
-        isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Name)
-        and node.func.value in ("tuple", "list")
-        and len(node.args) == 1
-    ):
-        return _is_strides(node.args[0].value)
-    return isinstance(node, cst.Call) and not node.args and _is_method(node, "stride")
-
-
-def _is_method(node: cst.Call, name: str) -> bool:
-    return isinstance(node.func, cst.Attribute) and node.func.attr.value == name
-
-
-def _integer(node: cst.CSTNode) -> int | None:
-    negative = isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus)
-    if isinstance(node, cst.UnaryOperation):
-        node = node.expression
-    return (-1 if negative else 1) * int(node.value) if isinstance(node, cst.Integer) and node.value.isdigit() else None
-
-
-def format_of(node: cst.CSTNode | None) -> str:
-    """The memory format that an expression names: `torch.channels_last`, "nhwc"; "" for anything else."""
-    name = ""
-    if isinstance(node, cst.Attribute):
-        name = node.attr.value
-    elif isinstance(node, cst.Name):
-        name = node.value
-    elif isinstance(node, cst.SimpleString):
-        name = str(node.evaluated_value)
-    name = name.lower()
-    return name if name in CHANNELS_LAST or name in ROW_MAJOR else ""
 
 
 class _Finder:
@@ -159,12 +76,12 @@ class _Finder:
         if isinstance(node, cst.FunctionDef):
             self.known = dict(self.helpers)
         if isinstance(node, cst.Assign) and isinstance(node.targets[0].target, cst.Name):
-            question = "strides" if _is_strides(node.value) else _question(node.value, self.helpers)
+            asked = "strides" if is_strides(node.value) else question(node.value, self.helpers)
             self.known.pop(node.targets[0].target.value, None)
-            if question:
-                self.known[node.targets[0].target.value] = question
+            if asked:
+                self.known[node.targets[0].target.value] = asked
         yield from self.judge(node, around)
-        for child in _children(node):
+        for child in children(node):
             yield from self.block(child, (*around, node))
 
     def judge(self, node: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> Iterator[Guess]:
@@ -177,6 +94,9 @@ class _Finder:
             yield from self.compared(node, around)
         elif isinstance(node, cst.Call):
             yield from self.sorted(node)
+            yield from self.tried(node, around)
+        elif isinstance(node, cst.Subscript):
+            yield from self.looked_up(node)
         elif isinstance(node, (cst.Assign, cst.Return)):
             yield from self.flagged(node)
 
@@ -186,10 +106,7 @@ class _Finder:
         if not first or not second or len(formats) != 2:
             return
         asked = [
-            (each, kind)
-            for each in below(test)
-            for kind in [_question(each, self.known)]
-            if kind not in ("", "strides")
+            (each, kind) for each in below(test) for kind in [question(each, self.known)] if kind not in ("", "strides")
         ]
         kinds = {kind for _, kind in asked}
         if not asked or kinds >= {"channels_last", "row_major"} or _asks_for_sizes(test):
@@ -207,19 +124,55 @@ class _Finder:
             return
         sides = (node.left, node.comparisons[0].comparator)
         for strides, other in (sides, sides[::-1]):
-            if _is_strides(strides) and isinstance(other, (cst.Tuple, cst.List)) and len(other.elements) >= 4:
+            listed = isinstance(other, (cst.Tuple, cst.List)) and len(other.elements) >= 4
+            if self.is_strides(strides) and (listed or (is_strides(other) and _in_channels_last(other))):
                 yield Guess(node, "strides", self.text(node))
                 return
         if (
-            _is_about_strides(*sides)
+            _is_about_strides(*sides, self.known)
             and _means_format(around)
             and not _asks_for_sizes(_condition(node, around), but=node)
         ):
             yield Guess(node, "stride", self.text(node))
 
+    def is_strides(self, node: cst.CSTNode) -> bool:
+        """`x.stride()`, or a name for it."""
+        return is_strides(node) or (isinstance(node, cst.Name) and self.known.get(node.value) == "strides")
+
+    def tried(self, node: cst.Call, around: tuple[cst.CSTNode, ...]) -> Iterator[Guess]:
+        """`for fmt in (channels_last, contiguous_format): if x.is_contiguous(memory_format=fmt): return fmt`, or a
+        comprehension that does so: the first format that fits is taken."""
+        if asked_format(node) is None or _is_test(around):
+            return
+        name = asked_format(node)
+        for each in reversed(around):
+            if isinstance(each, cst.FunctionDef):
+                return
+            if (
+                isinstance(each, (cst.For, cst.CompFor))
+                and isinstance(each.target, cst.Name)
+                and each.target.value == name
+            ):
+                formats = [format_of(part) for part in below(each.iter)]
+                if any(found in CHANNELS_LAST for found in formats) and _gives(around, each, name):
+                    yield Guess(node, "channels_last", self.text(node))
+                return
+
+    def looked_up(self, node: cst.Subscript) -> Iterator[Guess]:
+        """`{True: channels_last, False: contiguous_format}[x.is_contiguous(...)]`, or the same with a tuple."""
+        if len(node.slice) != 1 or not isinstance(node.slice[0].slice, cst.Index):
+            return
+        asked = node.slice[0].slice.value
+        if question(asked, self.known) not in ("channels_last", "row_major"):
+            return
+        if isinstance(node.value, (cst.Dict, cst.Tuple, cst.List)):
+            formats = [format_of(element.value) for element in node.value.elements]
+            if any(found in CHANNELS_LAST for found in formats):
+                yield Guess(asked, question(asked, self.known), self.text(asked))
+
     def sorted(self, node: cst.Call) -> Iterator[Guess]:
-        """Axes sorted by their strides."""
-        if isinstance(node.func, cst.Name) and node.func.value == "sorted" and len(node.args) >= 2:
+        """Axes sorted by their strides, or the one with the smallest."""
+        if isinstance(node.func, cst.Name) and node.func.value in ("sorted", "min", "max") and len(node.args) >= 2:
             key = next((arg.value for arg in node.args if arg.keyword is not None and arg.keyword.value == "key"), None)
             indices = node.args[0].value
             over_axes = (
@@ -237,7 +190,7 @@ class _Finder:
         elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "argsort":
             arguments = [arg.value for arg in node.args] + [node.func.value]
             if any(
-                _is_strides(each) or (isinstance(each, cst.Call) and any(_is_strides(arg.value) for arg in each.args))
+                is_strides(each) or (isinstance(each, cst.Call) and any(is_strides(arg.value) for arg in each.args))
                 for each in arguments
             ):
                 yield Guess(node, "order", self.text(node))
@@ -255,7 +208,7 @@ class _Finder:
         value = node.value
         if (
             not isinstance(value, cst.Call)
-            or _question(value, {}) != "channels_last"
+            or question(value, {}) != "channels_last"
             or not isinstance(value.func, cst.Attribute)
         ):
             return
@@ -298,11 +251,33 @@ def _after(node: cst.If, around: tuple[cst.CSTNode, ...]) -> str:
     return next((found for each in reversed(block.body[:position]) if (found := _result(each))), "")
 
 
-def _is_about_strides(left: cst.CSTNode, right: cst.CSTNode) -> bool:
+def _is_about_strides(left: cst.CSTNode, right: cst.CSTNode, known: dict[str, str]) -> bool:
     """A stride compared with a number, a size or another one; a last axis that is dense says nothing about formats."""
-    if _stride_axis(left) is None:
+    if stride_axis(left, known) is None:
         left, right = right, left
-    return _stride_axis(left) is not None and (_stride_axis(left) != -1 or _integer(right) != 1)
+    axis = stride_axis(left, known)
+    return axis is not None and (axis != -1 or integer(right) != 1)
+
+
+def _in_channels_last(strides: cst.CSTNode) -> bool:
+    """Strides of a tensor that is made channels_last for the comparison."""
+    return any(
+        isinstance(each, cst.Arg) and each.keyword is not None and format_of(each.value) in CHANNELS_LAST
+        for each in below(strides)
+    )
+
+
+def _gives(around: tuple[cst.CSTNode, ...], loop: cst.CSTNode, name: str) -> bool:
+    """What a loop tries is what comes out of it: returned, assigned, or the elements of a comprehension."""
+    inside = around[around.index(loop) + 1 :]
+    if isinstance(loop, cst.CompFor):
+        owner = around[around.index(loop) - 1]
+        return isinstance(getattr(owner, "elt", None), cst.Name) and getattr(owner, "elt").value == name  # noqa: B009
+    guard = next((each for each in inside if isinstance(each, cst.If)), None)
+    return guard is not None and any(
+        isinstance(each, (cst.Return, cst.Assign)) and isinstance(each.value, cst.Name) and each.value.value == name
+        for each in below(guard.body)
+    )
 
 
 def _asks_for_sizes(test: cst.CSTNode, but: cst.CSTNode | None = None) -> bool:

@@ -21,15 +21,24 @@ if TYPE_CHECKING:
     from stridelint.rules.forms.edits import Code, Fix
     from stridelint.rules.screening import Nodes
 
-# Measured: row-major results whatever goes in. What reduces or normalizes over classes is left out: it ends a network.
+# Measured: row-major results whatever goes in (`pad` in some of its modes).
 DROPPERS = frozenset(
     """masked_fill cumsum cumprod index_select gather take_along_dim repeat repeat_interleave tile tril triu scatter scatter_add
-    index_add instance_norm nn.functional.instance_norm nn.functional.grid_sample bernoulli""".split()
+    index_add index_copy instance_norm nn.functional.instance_norm nn.functional.grid_sample bernoulli topk softmax log_softmax
+    nn.functional.softmax nn.functional.log_softmax nn.functional.pad nn.functional.layer_norm""".split()
 )
+# They normalize over classes: at the end of a network's forward nobody minds the layout.
+ENDS = frozenset({"softmax", "log_softmax", "nn.functional.softmax", "nn.functional.log_softmax"})
+# Layers that a network goes on with.
+LAYERS = frozenset(f"nn.functional.{name}" for name in "conv2d conv3d batch_norm max_pool2d avg_pool2d interpolate".split())
 FACTORIES = frozenset({"new_zeros", "new_ones", "new_empty", "new_full"})
 STORES = frozenset({"setitem", "copy_"})
 FORMATS = {4: "channels_last", 5: "channels_last_3d"}
-_WORDS = DROPPERS | FACTORIES | {"cat", "concat", "contiguous", "register_fake", "InstanceNorm2d", "copy_"}
+_WORDS = (
+    {name.rpartition(".")[2] for name in DROPPERS}
+    | FACTORIES
+    | {"cat", "concat", "contiguous", "register_fake", "InstanceNorm2d", "Softmax", "Softmax2d", "copy_"}
+)
 
 
 class LayoutDropped(Rule):
@@ -53,8 +62,8 @@ class LayoutDropped(Rule):
 
     Fix:
         `x.new_zeros(x.shape)` becomes `torch.zeros_like(x)`, likewise ones and empty; `.contiguous()` after the axes were permuted
-        back gets `memory_format=torch.channels_last`; a buffer made with `torch.empty` too (all unsafe: what is computed from the
-        result has another layout then). A fake kernel gets `torch.empty_like` (safe: it only tells what the real one does).
+        back gets `memory_format=torch.channels_last`; so does a buffer that a function of torch makes (all unsafe: what is computed
+        from the result has another layout then). A fake kernel gets `torch.empty_like` (safe: it only tells what the real one does).
 
     Confirmed by:
         Running the operator on a channels_last tensor and reading the strides of the result.
@@ -64,7 +73,7 @@ class LayoutDropped(Rule):
     name = "layout-dropped"
     severity = Severity.WARNING
     words = ("channels_last", "register_fake")
-    ops = DROPPERS | FACTORIES | STORES | {"contiguous", "cat", "concat", "getitem"}
+    ops = DROPPERS | FACTORIES | STORES | LAYERS | {"contiguous", "cat", "concat", "getitem"}
 
     VALID = (
         """\
@@ -201,10 +210,13 @@ c.copy_(x)
         if event.op in STORES:
             yield from self._stored(event)
             return
+        if event.op in LAYERS:
+            yield from self._undone(event)
+            return
         if event.form is Form.INPLACE or event.out is not None or not event.tensors:
             return
         if event.op == "contiguous" and not (
-            _is_permuted_back(event) and event.then in ("", "to", "relu", "add", "mul")
+            _is_permuted_back(event) and event.then in ("", "return", "to", "relu", "add", "mul")
         ):
             return
         parts = event.tensors if event.op in ("cat", "concat") else event.tensors[:1]
@@ -214,6 +226,8 @@ c.copy_(x)
         answer, confidence = _is_row_major(event.result)
         if answer is not Answer.YES:
             return
+        if event.op in ENDS and event.then not in ("", "mul", "add", "to", "float", "half"):
+            confidence = Confidence.POSSIBLE
         message = f"'{event.text}' is row-major although {quoted(kept)} is {FORMATS[kept.facts.rank or 4]}"
         yield found(
             self,
@@ -224,11 +238,27 @@ c.copy_(x)
             claim=Claim(Kind.DROPS_LAYOUT) if len(parts) == 1 else None,
         )
 
+    def _undone(self, event: TensorEvent) -> Iterator[Finding]:
+        """A layer gets what another one computed channels_last and `.contiguous()` made row-major in between."""
+        story = event.tensors[0].story if event.tensors else ()
+        if len(story) < 2 or story[-1].message != "becomes row-major here" or "becomes channels_last" not in story[-2].message:
+            return
+        copied = getattr(getattr(story[-1].site.node, "func", None), "value", None)
+        if type(copied).__name__ == "Call" and event.tensors[0].made_by == "":
+            yield found(
+                self,
+                event,
+                "'.contiguous()' makes a channels_last tensor row-major between two layers; drop it",
+                confidence=Confidence.LIKELY,
+                site=story[-1].site,
+                about=(event.tensors[0],),
+            )
+
     def _stored(self, event: TensorEvent) -> Iterator[Finding]:
         """A buffer that was made from the shape only gets a channels_last tensor."""
         value = event.arguments.get("value" if event.op == "setitem" else "src")
         target = event.tensors[0]
-        if not isinstance(value, Operand) or not _was_made(value) or target.facts.rank != value.facts.rank:
+        if not isinstance(value, Operand) or not _is_part(value) or target.facts.rank != value.facts.rank:
             return
         made = target.story[-1] if len(target.story) == 1 and target.story[0].message == "is made here" else None
         answer, confidence = _is_row_major(target.facts)
@@ -255,14 +285,14 @@ c.copy_(x)
         like = tensor_edits.made_like(code, call, torch)
         if like is not None:
             return edits.Fix("make it like the tensor", (like,), safe=event is None)
-        if not isinstance(event, TensorEvent) or edits.keyword(call, "memory_format") is not None:
+        wanted = FORMATS.get(event.tensors[0].facts.rank or 0) if isinstance(event, TensorEvent) and event.tensors else None
+        if wanted is None:
             return None
-        wanted = FORMATS.get(event.tensors[0].facts.rank or 0)
-        name, of_torch = edits.method(call), tensor_edits.is_function(call, torch)
-        if wanted is None or (name, of_torch) not in (("contiguous", False), ("empty", True)) or (name == "contiguous" and call.args):
-            return None
-        call_with = edits.with_keyword(call, "memory_format", tensor_edits.memory_format(torch, wanted).value)
-        return edits.Fix(f"ask for {wanted}", (edits.replaced(code, call, call_with),))
+        edit = tensor_edits.made_in_format(code, call, torch, wanted)
+        if edits.method(call) == "contiguous" and not call.args:
+            asked = edits.with_keyword(call, "memory_format", tensor_edits.memory_format(torch, wanted).value)
+            edit = edits.replaced(code, call, asked)
+        return None if edit is None else edits.Fix(f"ask for {wanted}", (edit,))
 
 
 def _was_made(operand: Operand) -> bool:
@@ -275,6 +305,19 @@ def _was_made(operand: Operand) -> bool:
         questions.is_contiguous(facts, "contiguous_format"),
     )
     return wanted.answer is Answer.YES and plain.answer is Answer.NO
+
+
+def _is_part(operand: Operand) -> bool:
+    """Channels_last, or a part of an image that is and that torch takes for channels_last."""
+    if _was_made(operand):
+        return True
+    facts = operand.facts
+    wanted = FORMATS.get(facts.rank or 0, "")
+    return (
+        any(f"becomes {wanted}" in note.message for note in operand.story)
+        and "is sliced here" in operand.story[-1].message
+        and questions.suggests(facts, wanted).answer is Answer.YES
+    )
 
 
 def _is_row_major(facts: TensorFacts) -> tuple[Answer, Confidence]:

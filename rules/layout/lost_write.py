@@ -68,6 +68,7 @@ class LostWrite(Rule):
         *(f".{name}(" for name in sorted(COPYING)),
         *(f".{name.rstrip('_')}_(" for name in sorted(IN_PLACE | METHODS) if "." not in name),
         "out=",
+        "][",
     )
     ops = IN_PLACE | METHODS | WITH_OUT | {"setitem"}
 

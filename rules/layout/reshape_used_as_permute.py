@@ -138,8 +138,11 @@ tokens(torch.rand(2, 3, 4, 5))
 
 
 def _may_be_a_shift(shape: Dims, requested: Dims) -> bool:
-    """The last two of several axes trade sizes: the relative shift of attention scores does so on purpose, and back again."""
-    return len(shape) == len(requested) >= 4 and shape[:-2] == requested[:-2]
+    """The last two of several axes trade sizes: the relative shift of attention scores does so on purpose, and back again,
+    and grids of coordinates that get an axis of size 1 are flattened after it."""
+    same = tuple(dim for dim in requested if dim != 1)
+    grown = len(requested) > len(shape) == len(same) and shape[:-2] == same[:-2]
+    return grown or (len(shape) == len(requested) >= 4 and shape[:-2] == requested[:-2])
 
 
 def _is_dims(value: object) -> TypeGuard[Dims]:

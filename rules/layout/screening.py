@@ -75,6 +75,11 @@ def discards(nodes: Nodes, methods: frozenset[str]) -> frozenset[str]:
     helpers = {
         function for function, value, _ in nodes.returned if isinstance(value, ast.Call) and name_of(value) in methods
     }
+    helpers |= {
+        name_of(node.targets[0])
+        for node, _ in nodes.bindings
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda) and name_of(node.value.body) in methods
+    }
     return frozenset(
         unit for value, unit in nodes.statements if isinstance(value, ast.Call) and name_of(value) in methods | helpers
     )

@@ -175,7 +175,11 @@ def _just_converted(assertion: Assertion, run: TestRun, inside: set[int]) -> boo
 
 def queries_layout_otherwise(test: TestEvent, allowed: frozenset[str] | set[str] = frozenset()) -> bool:
     """The test's code asks for the layout in a way that is no assertion, or leaves checks to a function that nothing is known of."""
-    return any(_queries(node, allowed) for node in walk(test.site.node))
+    helpers = {
+        each.within: each.function.node for run in test.runs for each in run.assertions if each.within and each.function.node
+    }
+    known = {*allowed, *helpers}
+    return any(_queries(node, known) for body in (test.site.node, *helpers.values()) for node in walk(body))
 
 
 def _queries(node: Any, allowed: frozenset[str] | set[str]) -> bool:

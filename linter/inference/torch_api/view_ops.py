@@ -12,6 +12,7 @@ from stridelint.linter.inference.torch_api.constants import dtype_name
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.registry import Call, method
 from stridelint.linter.inference.values import (
+    ArrayValue,
     Constant,
     Copied,
     Sequence,
@@ -341,6 +342,13 @@ def axes_of(call: Call) -> tuple[int | None, ...]:
 
 def _is_same(tensor: TensorValue, owner: Value) -> bool:
     """The very tensor, or one of other type with the same elements in the same places."""
+    if isinstance(owner, ArrayValue):
+        mine, theirs = tensor.facts, owner.facts
+        return None not in (mine.storage, mine.strides) and (mine.storage, mine.shape, mine.strides) == (
+            theirs.storage,
+            theirs.shape,
+            theirs.strides,
+        )
     while tensor is not owner:
         base = tensor.base or (tensor.copied.source if tensor.copied is not None else None)
         if base is None or base.facts.shape != tensor.facts.shape or len(base.story) + 1 < len(tensor.story):
@@ -450,6 +458,7 @@ def _copied_or_viewed(
             tensor.story,
             tensor.proven,
         )
+        result.base = tensor
         if known is not None and known[1].answer is Answer.YES:
             result.copied = Copied(tensor, call.node, known[1].confidence)
             result.raw = raw_memory.raw_of(tensor) if len(known[0].shape or ()) == 1 and tensor.facts.rank == 1 else ()
