@@ -24,8 +24,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="judge the calls of torch that tests make, and say which findings of `stridelint check` they bear out",
     )
-    group.addoption("--stridelint-watch", metavar="PATH", action="append", help="judge calls there (default: the root folder)")
-    group.addoption("--stridelint-select", metavar="CODES", action="append", help="ask these rules only: codes, names, ALL")
+    group.addoption(
+        "--stridelint-watch", metavar="PATH", action="append", help="judge calls there (default: the root folder)"
+    )
+    group.addoption(
+        "--stridelint-select", metavar="CODES", action="append", help="ask these rules only: codes, names, ALL"
+    )
     group.addoption("--stridelint-ignore", metavar="CODES", action="append", help="but not these")
     group.addoption("--stridelint-output", metavar="FILE", help="write the report there, as JSON if the name ends so")
 
@@ -111,11 +115,11 @@ class TracePlugin:
 
         terminalreporter.section("stridelint")
         try:
-            findings = tracing.static_findings([*self.arguments, *map(tracing.relative, self.watch)])
+            report = tracing.checked([*self.arguments, *map(tracing.relative, self.watch)])
         except ConfigError as error:
             terminalreporter.write_line(f"stridelint: {error}")
-            findings = []
-        traced = tracing.traced(findings, [*self.recorder.documents, *self.received], self.selection)
+            report = {"findings": [], "skipped": []}
+        traced = tracing.traced(report, [*self.recorder.documents, *self.received], self.selection)
         path = self.config.getoption("stridelint_output")
         if path is None:
             lines = list(trace.render_text(traced))

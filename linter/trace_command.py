@@ -84,7 +84,7 @@ def run(options: argparse.Namespace, words: Sequence[str]) -> int:
         # The folder that the program leaves may not be the one it was started in.
         status = _wait(program, json.dumps(asked))
         documents = tracing.read(report) if os.path.exists(report) else []
-        traced = tracing.traced(tracing.static_findings([*chosen, *watch]), documents, selection)
+        traced = tracing.traced(tracing.checked([*chosen, *watch]), documents, selection)
         write(traced, stream, options.format, program.command, status)
     if traced.failing(options.fail_on) and status == 0:
         return 1

@@ -26,11 +26,13 @@ class Traced(NamedTuple):
 
     findings: those of `check`, each with a "trace": verdict, reason and the number of calls there.
     hazards: what only the run shows. layout: where channels_last went in and row-major came out, most calls first.
+    skipped: files that `check` could not analyse.
     """
 
     findings: list[Document]
     hazards: list[Document]
     layout: list[Document]
+    skipped: list[Document]
     calls: int
     places: int
     judged: int
@@ -44,16 +46,16 @@ class Traced(NamedTuple):
         return which != "none" and bool(confirmed or (which == "any" and self.findings))
 
 
-def static_findings(arguments: Sequence[str]) -> list[Document]:
-    """What `stridelint check` finds with these arguments. Raises ConfigError."""
+def checked(arguments: Sequence[str]) -> Document:
+    """What `stridelint check` says with these arguments: "findings" and "skipped". Raises ConfigError."""
     from stridelint.linter import check_command
     from stridelint.linter.cli import check_options
 
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "findings.json")
         check_command.run(check_options([*arguments, "--format", "json", "--output", path]))
-        found: list[Document] = json.loads(Path(path).read_text(encoding="utf-8"))["findings"]
-    return found
+        report: Document = json.loads(Path(path).read_text(encoding="utf-8"))
+    return report
 
 
 def selection_of(arguments: Sequence[str]) -> Selection:
@@ -76,19 +78,20 @@ def read(path: str) -> list[Document]:
     return documents
 
 
-def traced(findings: Iterable[Document], documents: Iterable[Document], selection: Selection) -> Traced:
-    """Put both sides together."""
+def traced(report: Document, documents: Iterable[Document], selection: Selection) -> Traced:
+    """Put both sides together: the report of `checked`, and what the trace kept."""
     documents = list(documents)
     ends = [each for each in documents if each["kind"] == "end"]
     spots = [spot for end in ends for spot in end["spots"]]
     seen = [each for each in documents if each["kind"] == "finding"]
     escaped = [each for each in documents if each["kind"] == "escaped"]
-    judged = [{**finding, "trace": _verdict(finding, seen, spots)} for finding in findings]
+    judged = [{**finding, "trace": _verdict(finding, seen, spots)} for finding in report["findings"]]
     new = [each for each in seen if not any(_same(each, finding) for finding in judged)]
     return Traced(
         judged,
         _shown([each for each in new if not each["raised"] or _left(each, escaped)], selection),
         _layout(spots),
+        report["skipped"],
         sum(end["calls"] for end in ends),
         len(spots),
         sum(end["judged"] for end in ends),

@@ -22,6 +22,8 @@ def render_json(traced: Traced, program: list[str], status: int | None) -> str:
 def render_text(traced: Traced) -> Iterator[str]:
     """The lines of the report."""
     yield from _findings(traced)
+    for skipped in traced.skipped:
+        yield f"{skipped['path']}: TLC901 [could-not-analyse] {skipped['reason']}"
     if traced.hazards:
         yield "Seen only in this run:"
         for hazard in traced.hazards:
