@@ -41,7 +41,7 @@ def fixed(code: str, unsafe: bool = False, **settings: Any) -> str:
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_examples(rule: type[Rule], example: Invalid) -> None:
-    audit = {"select": (rule.code,), "min_confidence": Confidence.POSSIBLE}
+    audit: dict[str, Any] = {"select": (rule.code,), "min_confidence": Confidence.POSSIBLE}
     assert fixed(example.code, **audit) == (example.fixed if example.safe and example.fixed else example.code)
     assert fixed(example.code, unsafe=True, **audit) == (example.fixed or example.code)
 
