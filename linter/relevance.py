@@ -82,7 +82,9 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
     runs = "" in exact or any(word <= body for word in wanted) or not _hot_names(units, reaching).isdisjoint(body)
     kept = _needed(units, set(roots), body if runs else frozenset(), globals_)
     lines = text.splitlines(keepends=True)
-    left_out = [unit.node for index, unit in enumerate(units) if index not in kept and _can_be_blanked(lines, unit.node)]
+    left_out = [
+        unit.node for index, unit in enumerate(units) if index not in kept and _can_be_blanked(lines, unit.node)
+    ]
     return Plan(
         _blanked(lines, left_out),
         frozenset(left_out),

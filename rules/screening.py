@@ -1,8 +1,8 @@
 """Cheap questions about a module's stdlib tree: can a rule fire in it at all?
 
-`Nodes` sorts the nodes of a module in one walk, shared by all rules. `Flow` follows, by name and regardless of order, to
-which variables, attributes, parameters and results values of some property may get. It never misses one that the
-interpreter would find: a rule's screen may be asked instead of reading the file.
+`Nodes` sorts the nodes of a module in one walk, shared by all rules. `Flow` follows, by name and regardless of order,
+from where the variables, attributes, parameters and results in an expression may come, in search of some property. It
+never misses one that the interpreter would find: a rule's screen may be asked instead of reading the file.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterator
+from typing import TypeAlias, TypeVar
 
 # Stands for `x += y` among a function's names.
 IN_PLACE = "augmented assignment"
@@ -26,6 +27,9 @@ _BINDINGS = (
 )
 
 
+SomeFlow = TypeVar("SomeFlow", bound="Flow")
+
+
 class Nodes:
     """A module's nodes by kind. Each comes with its unit: the outermost function it stands in, "" at module level."""
 
@@ -39,11 +43,13 @@ class Nodes:
         self.classes: list[ast.ClassDef] = []
         self.returned: list[tuple[str, ast.expr, str]] = []
         self.has_negative_step = False
+        self.has_complex_number = False
         self.operations: list[tuple[ast.BinOp, str]] = []
         self.compared: list[tuple[ast.Compare, str]] = []
         self._names: dict[str, set[str]] = {"": set()}
         self._variables: dict[str, set[str]] = {"": set()}
         self._units: dict[int, str] = {}
+        self._flows: dict[type[Flow], Flow] = {}
         waiting: list[tuple[ast.AST, str, str]] = [(tree, "", "")]
         count = 0
         while waiting:
@@ -53,6 +59,7 @@ class Nodes:
                 self._variables[unit].add(node.id)  # type: ignore[attr-defined]
                 continue
             if kind is ast.Constant:
+                self.has_complex_number |= type(node.value) is complex  # type: ignore[attr-defined]
                 continue
             if kind is ast.Attribute:
                 self._names[unit].add(node.attr)  # type: ignore[attr-defined]
@@ -105,6 +112,19 @@ class Nodes:
         """Those of them that stand alone, not behind a dot."""
         return self._variables[self.unit_of(function)]
 
+    def flow(self, kind: type[SomeFlow]) -> SomeFlow:
+        """The flow of a kind through this module; one for all who ask."""
+        if kind not in self._flows:
+            self._flows[kind] = kind(self)
+        found = self._flows[kind]
+        assert isinstance(found, kind)
+        return found
+
+    @functools.cached_property
+    def definitions(self) -> Definitions:
+        """What may get into each name."""
+        return Definitions(self)
+
     @staticmethod
     def names_below(node: ast.AST) -> frozenset[str]:
         """Identifiers in any part of the tree."""
@@ -131,56 +151,66 @@ def name_of(node: ast.AST) -> str:
     return name_of(node.func) if isinstance(node, ast.Call) else ""
 
 
-class Flow:
-    """To which names values with a property may get. Subclasses say what starts it, in `starts` and `stops`.
+Key: TypeAlias = tuple[str, str]
 
-    Local names are kept apart by unit; attributes, dict keys and results of functions are not.
+
+class Definitions:
+    """What may get into each name of a module, regardless of order: expressions, with the unit they stand in.
+
+    Keys are (unit, name) for local names and parameters; attributes, dict keys and results of functions (`name()`) are
+    not kept apart by unit, and have "" instead of it.
+
+    of: by key. told: annotations, defaults, decorators and comparisons of dtypes, which tell what a name may be.
     """
 
     def __init__(self, nodes: Nodes) -> None:
-        self.nodes = nodes
-        self.found: set[tuple[str, str]] = set()
-        self._values: list[tuple[tuple[str, str], ast.expr, str]] = []
-        self._parameters: dict[str, list[tuple[ast.arguments, str]]] = {}
-        self._collect()
-        self._settle()
-
-    def starts(self, node: ast.expr, unit: str) -> bool | None:
-        """Whether a value has the property by itself (True), surely has not (False), or as its parts have it (None)."""
-        raise NotImplementedError
-
-    def holds(self, node: ast.expr, unit: str) -> bool:
-        """Whether an expression's value may have the property."""
-        answer = self.starts(node, unit)
-        if answer is not None:
-            return answer
-        if isinstance(node, ast.Name):
-            return (unit, node.id) in self.found or ("", node.id) in self.found
-        if isinstance(node, ast.Attribute):
-            return ("", node.attr) in self.found or self.holds(node.value, unit)
-        if isinstance(node, ast.Call):
-            name = name_of(node.func)
-            if name and ("", name + "()") in self.found:
-                return True
-            receiver = isinstance(node.func, ast.Attribute) and self.holds(node.func.value, unit)
-            return receiver or any(self.holds(each, unit) for each in arguments_of(node))
-        if isinstance(node, ast.Lambda):
-            return self.holds(node.body, unit)
-        return any(self.holds(each, unit) for each in expressions_in(node))
-
-    def _collect(self) -> None:
-        for function, unit in self.nodes.functions:
-            self._parameters.setdefault(function.name, []).append((function.args, unit))
-        for cls in self.nodes.classes:
-            for function, unit in self.nodes.functions:
-                if function in cls.body and function.name == "__init__":
-                    self._parameters.setdefault(cls.name, []).append((function.args, unit))
-        for function_name, value, unit in self.nodes.returned:
-            self._values.append((("", function_name + "()"), value, unit))
-        for node, unit in self.nodes.bindings:
+        self.of: dict[Key, list[tuple[ast.expr, str]]] = {}
+        self.told: dict[Key, list[ast.expr]] = {}
+        self.functions: dict[str, list[tuple[ast.arguments, str]]] = {}
+        for function, unit in nodes.functions:
+            self.functions.setdefault(function.name, []).append((function.args, unit))
+            self._described(function, unit)
+        for cls in nodes.classes:
+            self._constructor(cls, nodes)
+        for function_name, value, unit in nodes.returned:
+            self._add(("", function_name + "()"), value, unit)
+        for node, unit in nodes.bindings:
             self._binding(node, unit)
-        for call, unit in self.nodes.calls:
+        for call, unit in nodes.calls:
             self._passed(call, unit)
+        for compared, unit in nodes.compared:
+            self._dtype_compared(compared, unit)
+
+    def _add(self, key: Key, value: ast.expr, unit: str) -> None:
+        self.of.setdefault(key, []).append((value, unit))
+
+    def _tell(self, key: Key, value: ast.expr) -> None:
+        self.told.setdefault(key, []).append(value)
+
+    def _described(self, function: ast.FunctionDef | ast.AsyncFunctionDef, unit: str) -> None:
+        """Defaults, annotations and decorators (which may parametrize) tell about parameters."""
+        arguments = function.args
+        positional = (*arguments.posonlyargs, *arguments.args)
+        defaults: list[tuple[ast.arg, ast.expr | None]] = [
+            *zip(reversed(positional), reversed(arguments.defaults), strict=False),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+        ]
+        for parameter, default in defaults:
+            if default is not None:
+                self._tell((unit, parameter.arg), default)
+        for parameter in (*positional, *arguments.kwonlyargs):
+            for told in (parameter.annotation, *function.decorator_list):
+                if told is not None:
+                    self._tell((unit, parameter.arg), told)
+
+    def _constructor(self, cls: ast.ClassDef, nodes: Nodes) -> None:
+        inits = [each for each in cls.body if isinstance(each, FUNCTIONS) and each.name == "__init__"]
+        for init in inits:
+            self.functions.setdefault(cls.name, []).append((init.args, nodes.unit_of(init)))
+        if not inits:  # a dataclass: its fields are attributes
+            fields = [ast.arg(name_of(each.target)) for each in cls.body if isinstance(each, ast.AnnAssign)]
+            if fields:
+                self.functions.setdefault(cls.name, []).append((ast.arguments([], fields, None, [], [], None, []), ""))
 
     def _bind(self, target: ast.expr, value: ast.expr | None, unit: str) -> None:
         if value is None:
@@ -195,9 +225,9 @@ class Flow:
         while isinstance(target, (ast.Subscript, ast.Starred)):
             target = target.value
         if isinstance(target, ast.Name):
-            self._values.append(((unit, target.id), value, unit))
+            self._add((unit, target.id), value, unit)
         elif isinstance(target, ast.Attribute):
-            self._values.append((("", target.attr), value, unit))
+            self._add(("", target.attr), value, unit)
 
     def _binding(self, node: ast.AST, unit: str) -> None:
         if isinstance(node, ast.Assign):
@@ -213,46 +243,107 @@ class Flow:
     def _passed(self, call: ast.Call, unit: str) -> None:
         """Arguments get into the parameters of the module's functions of that name; of any `forward` where it is unclear."""
         name = name_of(call.func)
-        known = self._parameters.get(name)
-        if known is None and name not in _TORCH_NAMES:
-            known = [each for kind in ("forward", "__call__") for each in self._parameters.get(kind, [])]
+        known = self.functions.get(name)
+        if known is None and name not in _TORCH_NAMES and not of_torch(call.func):
+            known = [each for kind in ("forward", "__call__") for each in self.functions.get(kind, [])]
         for arguments, inner in known or []:
             names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
             if names[:1] in (["self"], ["cls"]):
                 del names[0]
             for index, value in enumerate(call.args):
                 for each in names[index:] if isinstance(value, ast.Starred) else names[index : index + 1]:
-                    self._values.append(((inner, each), value, unit))
+                    self._add((inner, each), value, unit)
             if arguments.vararg is not None:
-                self._values += [((inner, arguments.vararg.arg), value, unit) for value in call.args]
+                for value in call.args:
+                    self._add((inner, arguments.vararg.arg), value, unit)
             for keyword in call.keywords:
-                self._values.append(((inner, keyword.arg or ""), keyword.value, unit))
+                self._add((inner, keyword.arg or ""), keyword.value, unit)
         if call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str):
-            self._values += [(("", call.args[0].value), value, unit) for value in call.args[1:]]
-        if isinstance(call.func, ast.Attribute) and name in (
-            "append",
-            "extend",
-            "insert",
-            "update",
-            "setdefault",
-            "add",
-        ):
+            for value in call.args[1:]:  # register_buffer("votes", ...)
+                self._add(("", call.args[0].value), value, unit)
+        if isinstance(call.func, ast.Attribute) and name in _FILLING:
             for value in call.args:
                 self._bind(call.func.value, value, unit)
 
-    def _settle(self) -> None:
-        rest = self._values
-        while True:
-            before, later = len(self.found), []
-            for key, value, unit in rest:
-                if key not in self.found:
-                    if self.holds(value, unit):
-                        self.found.add(key)
-                    elif not isinstance(value, ast.Constant):
-                        later.append((key, value, unit))
-            if before == len(self.found):
-                return
-            rest = later
+    def _dtype_compared(self, node: ast.Compare, unit: str) -> None:
+        """`x.dtype == torch.bool` tells what x may be."""
+        sides = (node.left, *node.comparators)
+        for side in sides:
+            if isinstance(side, ast.Attribute) and side.attr == "dtype":
+                for other in sides:
+                    if other is not side:
+                        self._tell((unit if isinstance(side.value, ast.Name) else "", name_of(side.value)), other)
+
+
+Steps: TypeAlias = "bool | list[ast.expr | Key]"
+
+
+class Flow:
+    """Where values with some property may be. Subclasses say what starts it, in `starts`, or all of it, in `follow`.
+
+    Asked for an expression, it searches backwards through what may have got into its names; nothing is searched twice.
+    """
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.definitions = nodes.definitions.of
+        self._has: set[Key] = set()
+        self._has_not: set[Key] = set()
+
+    def starts(self, node: ast.expr, unit: str) -> bool | None:
+        """Whether a value has the property by itself (True), surely has not (False), or as its parts have it (None)."""
+        raise NotImplementedError
+
+    def follow(self, node: ast.expr, unit: str) -> Steps:
+        """Whether a value has the property; or the expressions and names any of which may bring it."""
+        answer = self.starts(node, unit)
+        if answer is not None:
+            return answer
+        if isinstance(node, ast.Name):
+            return [(unit, node.id), ("", node.id)]
+        if isinstance(node, ast.Attribute):
+            return [("", node.attr), node.value]
+        if isinstance(node, ast.Call):
+            steps: list[ast.expr | Key] = [("", name_of(node.func) + "()"), *arguments_of(node)]
+            if isinstance(node.func, ast.Attribute):
+                steps.append(node.func.value)
+            return steps
+        return [node.body] if isinstance(node, ast.Lambda) else list(expressions_in(node))
+
+    def holds(self, node: ast.expr, unit: str) -> bool:
+        """Whether an expression's value may have the property."""
+        reached_from: dict[Key, Key | None] = {}
+        waiting: list[tuple[ast.expr, str, Key | None]] = [(node, unit, None)]
+        while waiting:
+            each, place, origin = waiting.pop()
+            steps = self.follow(each, place)
+            found = steps is True
+            for step in () if isinstance(steps, bool) else steps:
+                if isinstance(step, ast.AST):
+                    waiting.append((step, place, origin))
+                elif step in self._has:
+                    found = True
+                    break
+                elif step not in reached_from and step not in self._has_not:
+                    reached_from[step] = origin
+                    waiting += [(value, where, step) for value, where in self.definitions.get(step, ())]
+            if found:
+                while origin is not None:
+                    self._has.add(origin)
+                    origin = reached_from[origin]
+                return True
+        self._has_not.update(reached_from)
+        return False
+
+
+def of_torch(node: ast.expr) -> bool:
+    """Whether it is looked up in a module of torch or numpy, by the usual names."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in _MODULES
+
+
+_MODULES = frozenset({"torch", "F", "np", "nn", "numpy", "math"})
+_FILLING = frozenset({"append", "extend", "insert", "update", "setdefault", "add"})
 
 
 def arguments_of(call: ast.Call) -> Iterator[ast.expr]:

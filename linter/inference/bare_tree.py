@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
@@ -205,13 +206,16 @@ class _Converter:
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Any:
         if getattr(node, "type_params", None):
             raise Unsupported("type parameters")
-        body = (
-            _block([_line([_return(_name("__unknown__"))])]) if node in self._left_out else self._body(node.body)
-        )
+        body = _block([_line([_return(_name("__unknown__"))])]) if node in self._left_out else self._body(node.body)
         returns = None if node.returns is None else _annotation(self.expression(node.returns))
         asynchronous = _asynchronous() if isinstance(node, ast.AsyncFunctionDef) else None
         return _function(
-            _name(node.name), self._parameters(node.args), body, self._decorators(node.decorator_list), returns, asynchronous
+            _name(node.name),
+            self._parameters(node.args),
+            body,
+            self._decorators(node.decorator_list),
+            returns,
+            asynchronous,
         )
 
     def _decorators(self, nodes: Iterable[ast.expr]) -> list[Any]:
@@ -228,7 +232,9 @@ class _Converter:
         rest = node.orelse
         is_elif = len(rest) == 1 and isinstance(rest[0], ast.If) and rest[0].col_offset == node.col_offset
         return _if(
-            self.expression(node.test), self._body(node.body), self._statement(rest[0]) if is_elif else self._or_else(rest)
+            self.expression(node.test),
+            self._body(node.body),
+            self._statement(rest[0]) if is_elif else self._or_else(rest),
         )
 
     def _while(self, node: ast.While) -> Any:
@@ -254,7 +260,9 @@ class _Converter:
         handler = _maker(kinds[1], "body", "type", "name")
         handlers = [
             handler(
-                self._body(each.body), self.expression(each.type), None if each.name is None else _as_name(_name(each.name))
+                self._body(each.body),
+                self.expression(each.type),
+                None if each.name is None else _as_name(_name(each.name)),
             )
             for each in node.handlers
         ]
@@ -403,9 +411,9 @@ def _constant(_: _Converter, node: ast.Constant) -> Any:
         return _integer(str(value))
     if kind is bool or value is None:
         return _name(str(value))
-    if kind is float and value != float("inf"):
+    if kind is float and math.isfinite(value):
         return _float(repr(value))
-    if kind is complex:
+    if kind is complex and math.isfinite(value.imag):
         return _imaginary(repr(value))
     if value is ...:
         return _ellipsis()
@@ -419,7 +427,8 @@ def _dotted(name: str) -> Any:
 
 def _aliases(nodes: Iterable[ast.alias]) -> list[Any]:
     return [
-        _import_alias(_dotted(each.name), None if each.asname is None else _as_name(_name(each.asname))) for each in nodes
+        _import_alias(_dotted(each.name), None if each.asname is None else _as_name(_name(each.asname)))
+        for each in nodes
     ]
 
 

@@ -32,7 +32,7 @@ def writes_to_expanded(nodes: Nodes) -> frozenset[str]:
     """Where something that may be expanded is the target of a store, `+=` or an in-place method."""
     if EXPANDING.isdisjoint(nodes.names):
         return frozenset()
-    flow, found = Expanded(nodes), set()
+    flow, found = nodes.flow(Expanded), set()
     for node, unit in nodes.bindings:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
         for target in targets:

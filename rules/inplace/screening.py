@@ -1,18 +1,16 @@
 """Which modules can change a tensor of too low a kind in place: `+=` is everywhere, mostly on numbers and float tensors.
 
-By name, regardless of order and scope, this follows bool, integer and complex tensors from the calls that make them,
-through what is computed from them, into the parameters of the module's own functions.
+By name, regardless of order, this looks for the calls from which bool, integer and complex tensors may have come, through
+what is computed from them and the parameters of the module's own functions.
 """
 
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
-if TYPE_CHECKING:
-    from stridelint.rules.screening import Nodes
+from stridelint.rules.screening import Flow, Key, Nodes, Steps, of_torch
 
 _COMPLEX = frozenset(
     """complex complex32 complex64 complex128 cfloat cdouble chalf polar view_as_complex rfft rfft2 rfftn fft fft2 fftn
@@ -40,12 +38,6 @@ _IDENTITY = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.Dict, ast.DictComp)
 
 
-_BINDING = frozenset(
-    {ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.withitem}
-    | {ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Compare}
-)
-
-
 def changes_low(nodes: Nodes, methods: frozenset[str]) -> frozenset[str]:
     """Where one of the in-place `methods`, or an augmented assignment, may meet a tensor of too low a kind."""
     augmented = [
@@ -56,16 +48,25 @@ def changes_low(nodes: Nodes, methods: frozenset[str]) -> frozenset[str]:
     calls = [(call, unit) for call, unit in nodes.calls if _name(call.func) in methods]
     if not augmented and not calls:
         return frozenset()
-    flow = flow_of(nodes.tree)
-    found = {unit for node, unit in augmented if flow.is_low(node.target) or flow.is_complex(node.value)}
+    low, may_be_complex = nodes.flow(Low), _complex_values(nodes)
+    found = {unit for node, unit in augmented if low.holds(node.target, unit) or may_be_complex(node.value, unit)}
     for call, unit in calls:
         receiver = call.func.value if isinstance(call.func, ast.Attribute) else call
-        if flow.is_low(receiver) or flow.is_complex(call):
+        if unit not in found and (low.holds(receiver, unit) or may_be_complex(call, unit)):
             found.add(unit)
     return frozenset(found)
 
 
-STORING = frozenset("copy_ fill_ masked_fill masked_fill_ index_fill index_fill_ scatter scatter_ full full_like new_full".split())
+def _complex_values(nodes: Nodes) -> Callable[[ast.expr, str], bool]:
+    """Whether an expression may be complex; in most modules nothing is."""
+    if not nodes.has_complex_number and _COMPLEX.isdisjoint(nodes.names):
+        return lambda node, unit: False
+    return nodes.flow(Complex).holds
+
+
+STORING = frozenset(
+    "copy_ fill_ masked_fill masked_fill_ index_fill index_fill_ scatter scatter_ full full_like new_full".split()
+)
 _WHOLE = frozenset("len int argmax argmin arange randint randperm numel round floor ceil long bool size".split())
 
 
@@ -83,10 +84,12 @@ def stores_into_low(nodes: Nodes) -> frozenset[str]:
     stores = [(target, value, unit) for target, value, unit in stores if value is None or not _is_surely_whole(value)]
     if not stores:
         return frozenset()
-    flow = flow_of(nodes.tree)
-    return frozenset(
-        unit for target, value, unit in stores if flow.is_low(target) or (value is not None and flow.is_complex(value))
-    )
+    low, may_be_complex = nodes.flow(Low), _complex_values(nodes)
+    found: set[str] = set()
+    for target, value, unit in stores:
+        if unit not in found and (low.holds(target, unit) or (value is not None and may_be_complex(value, unit))):
+            found.add(unit)
+    return frozenset(found)
 
 
 def _is_store(target: ast.expr) -> TypeGuard[ast.Subscript]:
@@ -107,157 +110,71 @@ def _is_surely_whole(node: ast.expr) -> bool:
     return isinstance(node, (ast.Compare, ast.List, ast.Tuple, ast.Dict, ast.JoinedStr))
 
 
-@functools.lru_cache(maxsize=1)
-def flow_of(tree: ast.Module) -> _Flow:
-    """Where tensors of a low kind may get to in a module; asked by several rules in a row."""
-    return _Flow(_Nodes(tree))
+class Complex(Flow):
+    """Follows complex tensors and numbers."""
+
+    def follow(self, node: ast.expr, unit: str) -> Steps:
+        """Whatever is computed from one, or looked up in it, may be one."""
+        name = _name(node)
+        if name:
+            return True if name in _COMPLEX else super().follow(node, unit)
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, complex)
+        return super().follow(node, unit)
+
+    def starts(self, node: ast.expr, unit: str) -> bool | None:
+        """See `follow`."""
+        return None
 
 
-class _Nodes:
-    """The nodes of a module that matter here, from one walk; `returned` are the results of functions by name."""
+class Low(Flow):
+    """Follows tensors (and what holds some) of bool or integer dtype."""
 
-    def __init__(self, tree: ast.Module) -> None:
-        self.augmented: list[ast.AugAssign] = []
-        self.calls: list[ast.Call] = []
-        self.others: list[ast.AST] = []
-        self.returned: list[tuple[str, ast.expr]] = []
-        self.has_complex = False
-        waiting: list[tuple[ast.AST, str]] = [(tree, "")]
-        while waiting:
-            node, function = waiting.pop()
-            kind = type(node)
-            if kind in (ast.FunctionDef, ast.AsyncFunctionDef):
-                function = node.name  # type: ignore[attr-defined]
-            if kind is ast.Call:
-                self.calls.append(node)  # type: ignore[arg-type]
-            elif kind in _BINDING:
-                self.others.append(node)
-                if kind is ast.AugAssign:
-                    self.augmented.append(node)  # type: ignore[arg-type]
-            elif kind in (ast.Return, ast.Yield) and node.value is not None:  # type: ignore[attr-defined]
-                self.returned.append((function, node.value))  # type: ignore[attr-defined]
-            elif not self.has_complex:
-                self.has_complex = _name(node) in _COMPLEX or (kind is ast.Constant and type(node.value) is complex)  # type: ignore[attr-defined]
-            if kind not in (ast.Name, ast.Constant, ast.alias):
-                waiting.extend((child, function) for child in ast.iter_child_nodes(node))
+    def __init__(self, nodes: Nodes) -> None:
+        super().__init__(nodes)
+        self._functions = nodes.definitions.functions
+        self._told = nodes.definitions.told
+        self._asked = 0
 
+    def starts(self, node: ast.expr, unit: str) -> bool | None:
+        """See `follow`."""
+        return None
 
-class _Flow:
-    """Identifiers (of names and attributes alike) that such tensors may get to."""
-
-    def __init__(self, nodes: _Nodes) -> None:
-        self.low: set[str] = set()
-        self.complex: set[str] = set()
-        self._values: list[tuple[str, ast.expr]] = nodes.returned
-        self._functions: dict[str, list[ast.arguments]] = {}
-        self._modules = {"torch", "F", "np", "nn", "numpy"}
-        self._has_complex = nodes.has_complex
-        for node in nodes.others:
-            self._assigned(node)
-        for call in nodes.calls:
-            self._passed(call)
-        _settle(self._values, self.low, self.is_low)
-        if self._has_complex:
-            _settle(self._values, self.complex, self.is_complex)
-
-    def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
-        if isinstance(target, (ast.Tuple, ast.List)):
-            parts = (
-                value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) else None
-            )
-            for index, each in enumerate(target.elts):
-                self._bind(each, value if parts is None else parts[index])
-            return
-        while isinstance(target, (ast.Subscript, ast.Starred)):
-            target = target.value
-        if value is not None and (name := _name(target)):
-            self._values.append((name, value))
-
-    def _assigned(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                self._bind(target, node.value)
-        elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
-            self._bind(node.target, node.value)
-        elif isinstance(node, ast.AugAssign):
-            # A number grows into a tensor by what is added to it.
-            self._bind(node.target, node.value)
-        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
-            self._bind(node.target, node.iter)
-        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-            self._bind(node.optional_vars, node.context_expr)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            self._functions.setdefault(node.name, []).append(node.args)
-            parameters = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-            self._values += [
-                (each.arg, value) for each in parameters for value in (each.annotation, *node.decorator_list) if value
-            ]
-            positional = (*node.args.posonlyargs, *node.args.args)
-            defaults: list[tuple[ast.arg, ast.expr | None]] = [
-                *zip(reversed(positional), reversed(node.args.defaults), strict=False),
-                *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
-            ]
-            self._values += [(each.arg, value) for each, value in defaults if value is not None]
-        elif isinstance(node, ast.ClassDef):
-            inits = [each.args for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
-            fields = [ast.arg(_name(each.target)) for each in node.body if isinstance(each, ast.AnnAssign)]
-            self._functions.setdefault(node.name, []).extend(
-                inits or [ast.arguments([], fields, None, [], [], None, [])]
-            )
-        elif isinstance(node, ast.Compare) and any(_name(each) == "dtype" for each in (node.left, *node.comparators)):
-            for side in (node.left, *node.comparators):
-                if isinstance(side, ast.Attribute) and side.attr == "dtype":
-                    self._values += [
-                        (_name(side.value), other) for other in (node.left, *node.comparators) if other is not side
-                    ]
-
-    def _passed(self, call: ast.Call) -> None:
-        """What gets into parameters, and under a name given as text (`register_buffer("votes", ...)`)."""
-        name = _name(call.func)
-        known = self._functions.get(name)
-        if known is None and not self._of_module(call.func):
-            known = [each for kind in ("forward", "__call__") for each in self._functions.get(kind, [])]
-        for arguments in known or []:
-            parameters = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
-            if parameters[:1] in (["self"], ["cls"]):
-                del parameters[0]
-            for index, value in enumerate(call.args):
-                starred = isinstance(value, ast.Starred)
-                self._values += [
-                    (each, value) for each in (parameters[index:] if starred else parameters[index : index + 1])
-                ]
-        if known:
-            self._values += [(each.arg, each.value) for each in call.keywords if each.arg]
-        if call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str):
-            self._values += [(call.args[0].value, value) for value in call.args[1:]]
-
-    def _of_module(self, node: ast.expr) -> bool:
-        while isinstance(node, ast.Attribute):
-            node = node.value
-        return isinstance(node, ast.Name) and node.id in self._modules
-
-    def is_low(self, node: ast.expr) -> bool:
-        """Whether an expression may be a tensor (or hold tensors) of bool or integer dtype."""
+    def follow(self, node: ast.expr, unit: str) -> Steps:
+        """By the names of dtypes and functions; arithmetic keeps the kind where both sides have it."""
         if isinstance(node, ast.Name):
-            return node.id in self.low or node.id in ("LongTensor", "IntTensor", "BoolTensor", "ByteTensor")
+            return node.id in _TENSOR_TYPES or [(unit, node.id), ("", node.id), *self._told.get((unit, node.id), ())]
         if isinstance(node, ast.Attribute):
-            return node.attr in self.low or node.attr in _LOW or (node.attr in _SAME_TENSOR and self.is_low(node.value))
+            steps: list[ast.expr | Key] = [("", node.attr), *self._told.get(("", node.attr), ())]
+            return node.attr in _LOW or (steps + [node.value] if node.attr in _SAME_TENSOR else steps)
         if isinstance(node, (ast.Subscript, ast.Starred, ast.Await)):
-            return self.is_low(node.value)
+            return [node.value]
         if isinstance(node, ast.Call):
-            return self._call_is_low(node)
+            return self._call(node)
         if isinstance(node, ast.BinOp):
-            if isinstance(node.op, ast.Div):
-                return False
-            left, right = self.is_low(node.left), self.is_low(node.right)
-            return (left and (right or _is_integer(node.right))) or (right and _is_integer(node.left))
+            return self._operation(node, unit)
         if isinstance(node, ast.UnaryOp):
-            return self.is_low(node.operand)
+            return [node.operand]
         if isinstance(node, ast.Compare):
             return not any(isinstance(operator, _IDENTITY) for operator in node.ops)
-        return any(self.is_low(each) for each in _parts(node))
+        return list(_parts(node))
 
-    def _call_is_low(self, call: ast.Call) -> bool:
+    def _operation(self, node: ast.BinOp, unit: str) -> Steps:
+        if isinstance(node.op, ast.Div):
+            return False
+        if _is_integer(node.right):
+            return [node.left]
+        if _is_integer(node.left):
+            return [node.right]
+        if self._asked >= _MOST_ASKED:
+            return [node.left]
+        self._asked += 1
+        try:
+            return [node.right] if self.holds(node.left, unit) else False
+        finally:
+            self._asked -= 1
+
+    def _call(self, call: ast.Call) -> Steps:
         name = _name(call.func)
         given = (*call.args, *(keyword.value for keyword in call.keywords))
         dtypes = {_name(each) for each in given} | {
@@ -268,48 +185,22 @@ class _Flow:
         if dtypes & _LOW or (name in _LOW and isinstance(call.func, ast.Attribute)):
             return True
         if name in self._functions:
-            return name in self.low
-        if any(keyword.arg == "dtype" for keyword in call.keywords):
-            return any(self.is_low(keyword.value) for keyword in call.keywords if keyword.arg == "dtype")
+            return [("", name + "()")]
+        told = [keyword.value for keyword in call.keywords if keyword.arg == "dtype"]
+        if told:
+            return list(told)
         if name in _DEFAULT_FLOAT:
             return False
         if name in _FROM_DATA:
             return not any(isinstance(each, ast.Constant) and isinstance(each.value, float) for each in ast.walk(call))
-        if isinstance(call.func, ast.Attribute) and not self._of_module(call.func):
-            return self.is_low(call.func.value)
-        return any(self.is_low(each) for each in given)
-
-    def is_complex(self, node: ast.expr) -> bool:
-        """Whether an expression may be a complex tensor or number."""
-        if not self._has_complex:
-            return False
-        name = _name(node)
-        if name:
-            return (
-                name in self.complex
-                or name in _COMPLEX
-                or (isinstance(node, ast.Attribute) and self.is_complex(node.value))
-            )
-        if isinstance(node, ast.Constant):
-            return isinstance(node.value, complex)
-        children = [each.value if isinstance(each, ast.keyword) else each for each in ast.iter_child_nodes(node)]
-        return any(self.is_complex(each) for each in children if isinstance(each, ast.expr))
+        if isinstance(call.func, ast.Attribute) and not of_torch(call.func):
+            return [("", name + "()"), call.func.value]
+        return [("", name + "()"), *given]
 
 
-def _settle(values: list[tuple[str, ast.expr]], found: set[str], holds: Callable[[ast.expr], bool]) -> None:
-    """Add the names of all values for which `holds` is true, which may depend on `found`."""
-    rest = values
-    while True:
-        known, later = len(found), []
-        for name, value in rest:
-            if name not in found:
-                if holds(value):
-                    found.add(name)
-                elif not isinstance(value, ast.Constant):
-                    later.append((name, value))
-        if known == len(found):
-            return
-        rest = later
+_TENSOR_TYPES = frozenset({"LongTensor", "IntTensor", "BoolTensor", "ByteTensor"})
+# How deeply questions about the sides of operations may be nested.
+_MOST_ASKED = 3
 
 
 def _parts(node: ast.expr) -> list[ast.expr]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from stridelint.rules.screening import Flow, Nodes, name_of
+from stridelint.rules.screening import Flow, Nodes, Steps, name_of
 
 _CHANGERS = frozenset(
     """T mT H mH transpose permute t swapaxes swapdims movedim moveaxis expand expand_as broadcast_to unfold narrow select diagonal chunk
@@ -39,9 +39,13 @@ class Strided(Flow):
             return False if name in _CLEAN else None
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             return False
-        if isinstance(node, ast.Subscript):
-            return True if _cuts(node.slice) else self.holds(node.value, unit)
-        return None
+        return True if isinstance(node, ast.Subscript) and _cuts(node.slice) else None
+
+    def follow(self, node: ast.expr, unit: str) -> Steps:
+        """What an index is made of does not matter."""
+        if isinstance(node, ast.Subscript) and not _cuts(node.slice):
+            return [node.value]
+        return super().follow(node, unit)
 
 
 def _cuts(index: ast.expr) -> bool:
@@ -60,7 +64,7 @@ def views_of_strided(nodes: Nodes) -> frozenset[str]:
         }
     if not views:
         return frozenset()
-    flow = Strided(nodes)
+    flow = nodes.flow(Strided)
     return frozenset(unit for call, unit in views if flow.holds(_receiver(call), unit))
 
 
@@ -110,7 +114,7 @@ def mixes_formats(nodes: Nodes, operators: frozenset[str]) -> frozenset[str]:
         return frozenset(unit for _, unit in (*nodes.operations, *nodes.compared)) | {
             unit for call, unit in nodes.calls if name_of(call.func) in operators
         }
-    flow = ChannelsLast(nodes)
+    flow = nodes.flow(ChannelsLast)
     found = {
         unit
         for operation, unit in nodes.operations
@@ -227,7 +231,7 @@ class _Batched(Flow):
     """Follows those of them that then got a batch axis in front."""
 
     def __init__(self, nodes: Nodes) -> None:
-        self.moved = _Moved(nodes)
+        self.moved = nodes.flow(_Moved)
         super().__init__(nodes)
 
     def starts(self, node: ast.expr, unit: str) -> bool | None:
@@ -251,5 +255,5 @@ def batches_of_one(nodes: Nodes) -> frozenset[str]:
         }
     if not _MOVES & nodes.names:
         return frozenset()
-    flow = _Batched(nodes)
+    flow = nodes.flow(_Batched)
     return frozenset(unit for call, unit in nodes.calls if flow.holds(call, unit))
