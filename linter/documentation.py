@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from stridelint.linter import contracts_page
 from stridelint.rules.registry import by_code
 from stridelint.rules.rule import Rule, Severity
 
@@ -103,10 +104,12 @@ def write(folder: Path, check: bool = False) -> list[Path]:
     """Write all pages and delete those of rules that are gone. The paths that changed, or would if `check`."""
     pages = {folder / "rules.md": index()}
     pages |= {folder / "rules" / f"{code}.md": page(rule) for code, rule in by_code().items()}
+    contracts = folder / "operator-contracts.md"
+    pages[contracts] = contracts_page.page()
     changed = []
     for path, text in pages.items():
         heading, rest = text.split("\n", 1)
-        text = f"{heading}\n\n{_NOTICE}\n{rest}"
+        text = f"{heading}\n\n{contracts_page.NOTICE if path == contracts else _NOTICE}\n{rest}"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             changed.append(path)
             if not check:

@@ -90,7 +90,8 @@ class TracePlugin:
         if call.excinfo is not None:
             error = call.excinfo.value
             self._frames.strip(error)
-            call.excinfo = pytest.ExceptionInfo.from_exc_info((type(error), error, error.__traceback__))
+            if error.__traceback__ is not None:
+                call.excinfo = pytest.ExceptionInfo.from_exc_info((type(error), error, error.__traceback__))
         outcome = yield
         if call.excinfo is not None and outcome.get_result().failed:
             self.recorder.escaped(call.excinfo.value)

@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="stridelint probe harvest", description="Measure the operator table from the installed torch."
     )
     parser.add_argument("--output", metavar="FILE", type=Path, help="where to write (default: standard output)")
-    parser.add_argument("--device", default="cpu", choices=["cpu"], help="device to measure on")
+    parser.add_argument("--device", default="cpu", help="device to measure on, such as cuda (default: cpu)")
     parser.add_argument("--jobs", metavar="N", type=int, default=2, help="operators measured at a time (default: 2)")
     parser.add_argument(
         "--diff",
@@ -47,7 +47,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("stridelint probe: torch is not installed; pip install 'stridelint[probe]'", file=sys.stderr)
         return 2
     started = time.monotonic()
-    document, failures = harvest(options.names, jobs=options.jobs)
+    if options.device != "cpu":
+        # Asked in a child, for a process that has used CUDA cannot fork others that do.
+        os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
+        [(_, reason)] = in_children(1, lambda _: {"sum": float(_on(options.device).ones(2).sum())}, 1)
+        if reason:
+            print(f"stridelint probe: cannot measure on {options.device}: {reason}", file=sys.stderr)
+            return 2
+    document, failures = harvest(options.names, jobs=options.jobs, device=options.device)
     text = write(document)
     if options.output is not None:
         options.output.write_text(text, "utf-8")
@@ -84,12 +91,21 @@ def _diff(path: str | None, new: dict[str, Any], names: Sequence[str]) -> int:
     return 1 if lines else 0
 
 
-def harvest(names: Sequence[str] = (), *, jobs: int = 2) -> tuple[dict[str, Any], dict[str, str]]:
+def _on(device: str) -> Any:
+    """torch, making all tensors on a device."""
+    import torch
+
+    torch.set_default_device(device)
+    return torch
+
+
+def harvest(names: Sequence[str] = (), *, jobs: int = 2, device: str = "cpu") -> tuple[dict[str, Any], dict[str, str]]:
     """The table as a JSON document, and the operators that could not be measured with the reason.
 
     Args:
         names: operators to measure; empty means all.
         jobs: child processes at a time.
+        device: where all tensors are made.
     """
     import torch
 
@@ -102,7 +118,9 @@ def harvest(names: Sequence[str] = (), *, jobs: int = 2) -> tuple[dict[str, Any]
 
     def work(index: int) -> dict[str, Any]:
         target = chosen[index]
-        calls = harvest_samples.samples(target, infos.get(target.name, []))
+        if device != "cpu":
+            _on(device)
+        calls = harvest_samples.samples(target, infos.get(target.name, []), device)
         return harvest_operator.measure(target, calls)
 
     gc.freeze()
@@ -117,7 +135,7 @@ def harvest(names: Sequence[str] = (), *, jobs: int = 2) -> tuple[dict[str, Any]
     document = {
         "format": FORMAT,
         "torch": torch.__version__.partition("+")[0],
-        "device": "cpu",
+        "device": device,
         "texts": COMMON,
         "defaults": harvest_merge.DEFAULTS,
         "operators": rows,

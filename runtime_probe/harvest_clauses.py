@@ -214,7 +214,8 @@ def _same_gradient(wanted: list[Tensor], left: Tensor, outs: list[Tensor], right
 def measure_device(call: Call, results: list[Tensor], errors: dict[str, str], op: str) -> dict[str, str]:
     """An out on another device (the meta device stands in for it)."""
     outs = [torch.empty(r.shape, dtype=r.dtype, device="meta") for r in results]
-    outcome = attempt(call.fresh(), out=given(outs))
+    with torch._C.DisableTorchFunction():  # the default device would be handed to factories as an argument
+        outcome = attempt(call.fresh(), out=given(outs))
     if outcome.error:
         errors.setdefault("device", template(outcome.error, op=op))
     return {"device": "error" if outcome.error else "accepted"}

@@ -31,14 +31,14 @@ def op_infos() -> dict[str, list[Any]]:
     return found
 
 
-def samples(target: Target, infos: list[Any]) -> list[Call]:
+def samples(target: Target, infos: list[Any], device: str = "cpu") -> list[Call]:
     """Legal calls of the target that return tensors, in a fixed order; the first of them are the richest.
 
     Plain calls come first, then the samples of each OpInfo in the first dtype it supports among float32, int64, bool
     and complex64.
     """
     calls = []
-    for args, kwargs in itertools.chain(plain_calls(target.name), _from_infos(infos), image_calls(target.name)):
+    for args, kwargs in itertools.chain(plain_calls(target.name), _from_infos(infos, device), image_calls(target.name)):
         call = bind(target.function, target.signatures, args, kwargs)
         if call is None or any(t.layout is not torch.strided or t.is_quantized for t in call.tensors().values()):
             continue
@@ -67,7 +67,7 @@ def _with_numbers(target: Target, calls: list[Call]) -> list[Call]:
     return found
 
 
-def _from_infos(infos: list[Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+def _from_infos(infos: list[Any], device: str) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
     for info in infos:
         dtype = next((dtype for dtype in _DTYPES if dtype in info.dtypes), None)
         if dtype is None:
@@ -76,7 +76,7 @@ def _from_infos(infos: list[Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, A
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = list(itertools.islice(info.sample_inputs("cpu", dtype, requires_grad=False), _LIMIT))
+                found = list(itertools.islice(info.sample_inputs(device, dtype, requires_grad=False), _LIMIT))
         except Exception:
             continue
         found.sort(key=_poverty)

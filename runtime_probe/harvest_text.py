@@ -28,6 +28,7 @@ COMMON = {
     "not a tensor": "TypeError: {op}(): argument 'out' must be tuple of Tensors, not Tensor",
     "tuple length": "TypeError: expected tuple of {outputs} elements but got {given}",
 }
+_DEVICE = r"(?:cpu|meta|cuda|mps|xpu)(?::\d+)?"
 _KEYS = {text: key for key, text in COMMON.items()}
 
 
@@ -49,11 +50,11 @@ def template(error: str, *, op: str = "", result: torch.dtype | None = None, out
         )
         text = text.replace(": aten::{op}()", ": {op}()")
     text = re.sub(
-        r"from device (cpu|meta) to device (cpu|meta)", "from device {result_device} to device {out_device}", text
+        rf"from device {_DEVICE} to device {_DEVICE}", "from device {result_device} to device {out_device}", text
     )
-    text = re.sub(r"to have device cpu, but got meta", "to have device {result_device}, but got {out_device}", text)
+    text = re.sub(rf"to have device {_DEVICE}, but got {_DEVICE}", "to have device {result_device}, but got {out_device}", text)
     text = re.sub(
-        r"device type cpu does not match device type of out parameter \(meta\)",
+        rf"device type {_DEVICE} does not match device type of out parameter \({_DEVICE}\)",
         "device type {result_device} does not match device type of out parameter ({out_device})",
         text,
     )

@@ -51,7 +51,7 @@ class Tracer:
     def start_with_torch(self) -> None:
         """Watch this thread from the moment that torch is imported, until the process ends."""
         if not self.enter():
-            after_import("torch", lambda module: self.enter())
+            after_import("torch", self._entered)
         self.spare_compiled_code()
 
     def spare_compiled_code(self) -> None:
@@ -61,6 +61,9 @@ class Tracer:
             self._wrap(sys.modules[name])
         else:
             after_import(name, self._wrap)
+
+    def _entered(self, torch: ModuleType) -> None:
+        self.enter()
 
     def _wrap(self, module: ModuleType) -> None:
         original = module._TorchDynamoContext.__call__

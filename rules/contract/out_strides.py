@@ -17,9 +17,9 @@ from stridelint.rules.contract.out_dtypes import facts_of
 from stridelint.rules.contract.verdict import FINE, UNKNOWN, Verdict
 
 # Random numbers come in another order; batch_norm's depends on its input.
-_LEFT_OUT = frozenset({"bernoulli", "normal", "rand", "randn", "randint", "native_batch_norm"})
+ANOTHER_ORDER = frozenset({"bernoulli", "normal", "rand", "randn", "randint", "native_batch_norm"})
 # They step from matrix to matrix by the stride of the last batch axis alone.
-_FLAT_BATCH = {"tril": (0,), "triu": (0,), "linalg.lu": (1,)}
+FLAT_BATCH = {"tril": (0,), "triu": (0,), "linalg.lu": (1,)}
 _ORDERS = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
 
 
@@ -31,7 +31,7 @@ def strides_clause(
     Effects: "wrong" (values end up in the wrong elements of out), "outside" (in other elements of the tensor that out is a
     part of), "restrided" (out gets other strides, and the values lie elsewhere).
     """
-    if not variant.accepts_out or name in _LEFT_OUT or out.shape is None or out.strides is None:
+    if not variant.accepts_out or name in ANOTHER_ORDER or out.shape is None or out.strides is None:
         return UNKNOWN
     if required.shape is not None and required.shape != out.shape:
         return UNKNOWN  # It is resized first.
@@ -41,8 +41,8 @@ def strides_clause(
     if kind == "":
         return FINE
     effect = variant.out_strides.get(kind, "")
-    if name in _FLAT_BATCH:
-        effect = _flat_batch(out.shape, out.strides, kind) if index in _FLAT_BATCH[name] else ""
+    if name in FLAT_BATCH:
+        effect = _flat_batch(out.shape, out.strides, kind) if index in FLAT_BATCH[name] else ""
     elif name.endswith("matmul"):
         first, second = (facts_of(arguments.get(each)) for each in ("input", "other"))
         effect = effect if first is not None and second is not None and (first.rank, second.rank) == (1, 2) else ""

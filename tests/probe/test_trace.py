@@ -168,7 +168,13 @@ for size in (2, 4):
 torch.add(torch.ones(5), 1, out=out)
 torch.nn.functional.softmax(torch.ones(2))
 """,
-    "warnings as errors": "import warnings\nimport torch\nwarnings.filterwarnings('error', module='__main__')\ntorch.add(torch.ones(2), 1, out=torch.ones(3))\n",
+    "warnings as errors": """\
+import warnings
+import torch
+
+warnings.filterwarnings("error", module="__main__")
+torch.add(torch.ones(2), 1, out=torch.ones(3))
+""",
     "error": "import torch\n\n\ndef f(x):\n    return torch.nn.functional.linear(x, x[0])\n\n\nf(torch.ones(2, 3) @ torch.ones(2, 2))\n",
     "chain": "import torch\ntry:\n    torch.ones(2).view(3)\nexcept RuntimeError as error:\n    raise ValueError('no') from error\n",
     "module": "import torch\nlayer = torch.nn.Linear(2, 2)\nlayer(torch.ones(3, 5))\n",
