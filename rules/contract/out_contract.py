@@ -75,10 +75,12 @@ def shape_clause(variant: Variant, required: Dims | None, out: TensorFacts) -> V
     if any(not isinstance(dim, int) for dim in out.shape):
         certain = False  # It may be empty.
     elements = sizes.subtract(sizes.product(required), sizes.product(out.shape))
+    # Only matmul has no one answer: with a vector in front of a matrix it says nothing.
+    same_numel = variant.same_numel or (variant.wrong_shape if len(required) > 1 else "")
     effects = (
-        {variant.same_numel if elements == 0 else variant.wrong_shape}
+        {same_numel if elements == 0 else variant.wrong_shape}
         if isinstance(elements, int)
-        else {variant.wrong_shape, variant.same_numel}
+        else {variant.wrong_shape, same_numel}
     )
     if effects & {"", "restrided"}:
         return UNKNOWN

@@ -8,13 +8,14 @@ from stridelint.rules.screening import Flow, Nodes, Steps, name_of
 
 _CHANGERS = frozenset(
     """T mT H mH transpose permute t swapaxes swapdims movedim moveaxis expand expand_as broadcast_to unfold narrow select diagonal chunk
-    split tensor_split split_with_sizes unbind as_strided real imag view_as_real empty_strided einsum flip fliplr rot90 adjoint""".split()
+    split tensor_split split_with_sizes unbind as_strided real imag view_as_real empty_strided einsum flip fliplr rot90 adjoint
+    nonzero argwhere inv inverse solve svd qr eigh cholesky stft""".split()
 )
 # Results of these are row-major whatever goes in, where nothing is channels_last.
 _CLEAN = frozenset(
     """contiguous zeros ones empty rand randn randint arange linspace eye full tensor size len stack cat concat matmul mm bmm linear softmax
-    log_softmax cumsum cumprod gather index_select sum mean std var amax amin argmax argmin norm topk one_hot masked_select nonzero cdist
-    meshgrid inverse solve svd qr cholesky conv1d conv2d conv3d""".split()
+    log_softmax cumsum cumprod gather index_select sum mean std var amax amin argmax argmin norm topk one_hot masked_select cdist
+    meshgrid conv1d conv2d conv3d""".split()
 )
 _COPYING_WORDS = frozenset({"flatten", "reshape", "ravel", "reshape_as"})
 
@@ -62,8 +63,8 @@ def views_of_strided(nodes: Nodes) -> frozenset[str]:
         return frozenset(unit for call, unit in nodes.calls if name_of(call.func) in _COPYING_WORDS) | {
             unit for _, unit in views
         }
-    if not views:
-        return frozenset()
+    if not views or "batch_first" in nodes.names:  # Results of recurrent layers are transposed then.
+        return frozenset(unit for _, unit in views)
     flow = nodes.flow(Strided)
     return frozenset(unit for call, unit in views if flow.holds(_receiver(call), unit))
 

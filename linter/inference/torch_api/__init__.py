@@ -79,7 +79,7 @@ def _torch(path: Path, node: cst.Call, name: str, args: Arguments) -> Value:
         if isinstance(receiver, TensorValue):
             return tensor_method(path, node, name.removeprefix("Tensor."), receiver, args.rest(1))
         return Unknown(name)
-    if "." not in name and name in methods and args.positional:
+    if "." not in name and name in methods and args.positional and "out" not in args.keywords:
         receiver = args.positional[0]
         if isinstance(receiver, Unknown):
             receiver = as_tensor(path, receiver)
