@@ -208,9 +208,10 @@ def mode_of(recorder: Recorder, frames: Frames) -> Any:
                         kept.step = (Note(site, f"becomes {asked} here"),)
                     elif operator.op in _PERMUTING:
                         kept.step = (Note(site, "is permuted here"),)
-                    elif _is_only(first, channels_last=True):
-                        has = any(id(each) in stories for each in _flat(args))
-                        kept.step = () if has or sources else (Note(site, f"becomes {name} here"),)
+                    elif any(id(each) in stories for each in _flat(args)):
+                        kept.step = ()
+                    elif not sources and _is_only(first, channels_last=True):
+                        kept.step = (Note(site, f"becomes {name} here"),)
                     if kept.step is not None:
                         stories.continued(args, kept.step, result)
             except Exception as failure:
