@@ -45,7 +45,7 @@ def attribute(path: Path, value: Value, name: str, node: cst.CSTNode | None = No
 
         return array_attribute(value, name, node)
     if isinstance(value, Class):
-        return class_attribute(path, value, name) or Unknown(name)
+        return _of_class(path, value, name)
     if isinstance(value, Super):
         return _super_attribute(path, value, name)
     if isinstance(value, Unknown):
@@ -57,6 +57,15 @@ def attribute(path: Path, value: Value, name: str, node: cst.CSTNode | None = No
     if isinstance(value, (Sequence, Mapping, Constant, SizeValue)):
         return BoundMethod(value, name)
     return BoundMethod(value, name)
+
+
+def _of_class(path: Path, cls: Class, name: str) -> Value:
+    from stridelint.linter.inference.torch_api.python_objects import enum_member, is_autograd_function
+
+    found = class_attribute(path, cls, name)
+    if found is not None:
+        return enum_member(cls, name, found) if cls.bases else found
+    return BoundMethod(cls, name) if name == "apply" and is_autograd_function(cls) else Unknown(name)
 
 
 def _unknown_attribute(path: Path, value: Unknown, name: str, node: cst.CSTNode | None) -> Value:

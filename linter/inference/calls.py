@@ -69,6 +69,10 @@ def call(path: Path, node: cst.Call, callee: Value, args: Arguments) -> Value:
         method = find_method(callee, "__call__")
         if method is not None:
             return call_function(path, node, method, args.with_first(callee))
+        if callee.external == "collections.namedtuple":
+            from stridelint.linter.inference.torch_api.python_objects import make_tuple
+
+            return make_tuple(callee, args)
     return Unknown("call")
 
 
@@ -96,7 +100,7 @@ def special_form(path: Path, scope: Scope, node: cst.Call) -> Value | None:
 def call_function(path: Path, node: cst.CSTNode | None, function: Function, args: Arguments) -> Value:
     """Run a function of the file with these arguments."""
     if isinstance(function.node, cst.FunctionDef):
-        replaced = _decorated(path, function)
+        replaced = decorated(path, function)
         if not isinstance(replaced, Function):
             return (
                 call(path, node, replaced, args)
@@ -156,11 +160,13 @@ def _run(path: Path, scope: Scope, function: Function, frame: Frame) -> Value:
         outs.left(path, frame, result)
     if frame.yielded:
         sample = frame.yielded[0]
-        return Sequence(None, "list", lambda: renewed(path, sample))
-    return Unknown("coroutine") if function.node.asynchronous is not None else result
+        generator = Sequence(None, "list", lambda: renewed(path, sample))
+        generator.sample = sample
+        return generator
+    return result
 
 
-def _decorated(path: Path, function: Function) -> Value:
+def decorated(path: Path, function: Function) -> Value:
     """What the decorators of a `def` leave: the function itself where they are known to keep its meaning."""
     node = function.node
     assert isinstance(node, cst.FunctionDef)

@@ -10,7 +10,16 @@ import libcst as cst
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.stores import assign
-from stridelint.linter.inference.values import Device, External, GradMode, Instance, Unknown, Value
+from stridelint.linter.inference.values import (
+    Device,
+    Dtype,
+    External,
+    GradMode,
+    Instance,
+    Sequence as Sequence_,
+    Unknown,
+    Value,
+)
 
 GRAD_OFF = frozenset(
     {
@@ -64,8 +73,11 @@ def _enter(path: Path, value: Value) -> Value:
     if isinstance(value, GradMode):
         path.grad_mode = value.enabled
         return value
+    if isinstance(value, Sequence_) and value.sample is not None:
+        return value.sample  # a generator under @contextmanager
     if isinstance(value, Instance) and value.external in AUTOCAST:
-        path.autocast = True
+        dtype = value.attributes.get("dtype")
+        path.autocast = dtype.name if isinstance(dtype, Dtype) else "unknown"
     elif isinstance(value, Device):
         path.default_device = value.name
     elif isinstance(value, Unknown) and value.why == "device":

@@ -358,8 +358,7 @@ def _named(path: Path, scope: Scope, node: cst.NamedExpr) -> Value:
 
 
 def _await(path: Path, scope: Scope, node: cst.Await) -> Value:
-    evaluate(path, scope, node.expression)
-    return Unknown("await")
+    return evaluate(path, scope, node.expression)  # an asynchronous function gives its result at once
 
 
 def _yield(path: Path, scope: Scope, node: cst.Yield) -> Value:

@@ -27,7 +27,7 @@ def items_of(path: Path, value: Value) -> tuple[list[Value], bool]:
             return list(value.items), True
         return [value.fresh_element(), value.fresh_element()], False
     if isinstance(value, Mapping):
-        keys: list[Value] = [Constant(key) for key in value.entries]
+        keys: list[Value] = [key_value(key) for key in value.entries]
         return (keys, True) if not value.open else ([*keys, Unknown("key"), Unknown("key")], False)
     if isinstance(value, TensorValue):
         return _rows(path, value)
@@ -40,6 +40,11 @@ def items_of(path: Path, value: Value) -> tuple[list[Value], bool]:
     if isinstance(value, ArrayValue):
         return [Unknown("row"), Unknown("row")], False
     return [Unknown("item"), Unknown("item")], False
+
+
+def key_value(key: object) -> Value:
+    """A dict's key as a value; of objects only the identity is kept."""
+    return Unknown("key") if isinstance(key, tuple) and key[:1] == ("object",) else Constant(key)
 
 
 def _rows(path: Path, tensor: TensorValue) -> tuple[list[Value], bool]:

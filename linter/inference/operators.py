@@ -109,6 +109,8 @@ def hashable(value: Value) -> Any:
         return (type(value).__name__, value.name)
     if isinstance(value, External):
         return ("External", value.dotted)
+    if isinstance(value, (TensorValue, Instance)):
+        return ("object", value.identity)
     if isinstance(value, Sequence) and value.items is not None:
         parts = tuple(hashable(each) for each in value.items)
         return None if None in parts else parts

@@ -30,7 +30,17 @@ from stridelint.linter.inference.scopes import (
 )
 from stridelint.linter.inference.stores import assign
 from stridelint.linter.inference.syntax import children, walk
-from stridelint.linter.inference.values import NONE, Constant, Number, SizeValue, TensorValue, Unknown, Value, as_dim
+from stridelint.linter.inference.values import (
+    NONE,
+    Constant,
+    Function,
+    Number,
+    SizeValue,
+    TensorValue,
+    Unknown,
+    Value,
+    as_dim,
+)
 from stridelint.rules.contract.sizes import Size
 
 MAX_UNROLLED = 12
@@ -294,7 +304,18 @@ def _assert(path: Path, scope: Scope, node: cst.Assert) -> None:
 
 def _function(path: Path, scope: Scope, node: cst.FunctionDef) -> None:
     value: Value = make_function(path, scope, node)
+    if node.decorators and isinstance(value, Function) and any(_keeps(path, scope, each) for each in node.decorators):
+        from stridelint.linter.inference.calls import decorated
+
+        changed = decorated(path, value)
+        value = value if isinstance(changed, Unknown) else changed
     scope.bind(node.name.value, value)
+
+
+def _keeps(path: Path, scope: Scope, node: cst.Decorator) -> bool:
+    """A decorator of the file may keep the function somewhere, so it must run where the `def` does."""
+    called = node.decorator.func if isinstance(node.decorator, cst.Call) else node.decorator
+    return isinstance(called, cst.Name) and isinstance(scope.lookup(path, called.value), Function)
 
 
 def _class(path: Path, scope: Scope, node: cst.ClassDef) -> None:

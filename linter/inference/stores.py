@@ -72,6 +72,8 @@ def unpacked(path: Path, value: Value, count: int, star: int | None) -> list[Val
         items = shape_value(shape).items if shape is not None else None
     elif isinstance(value, TensorValue):
         items = _tensor_rows(path, value, count) if star is None else None
+    elif isinstance(value, Instance) and value.cls is not None and "typing.NamedTuple" in value.cls.externals():
+        items = list(value.attributes.values())
     if items is not None and star is None and len(items) == count:
         return items
     if items is not None and star is not None and len(items) >= count - 1:

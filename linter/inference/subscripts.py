@@ -40,6 +40,10 @@ def item(path: Path, owner: Value, index: Value, node: cst.Subscript) -> Value:
         key = operators.hashable(index)
         if key is not None and key in owner.entries:
             return owner.entries[key]
+        if key is not None and owner.factory is not None:
+            from stridelint.linter.inference.torch_api.python_objects import missing_entry
+
+            return missing_entry(path, owner, key, node) or Unknown("item")
         return Unknown("item")
     if isinstance(owner, ShapeOf):
         return _shape_item(path, owner, index)

@@ -191,6 +191,7 @@ class Sequence(Value):
     """A tuple or list. `items` None: unknown length, every element like `element` (made anew for each).
 
     fields: names of the items of a named tuple, such as torch's (values, indices).
+    sample: the first item of a generator.
     """
 
     def __init__(
@@ -201,6 +202,7 @@ class Sequence(Value):
         self.kind = kind
         self.element = element
         self.fields: tuple[str, ...] = ()
+        self.sample: Value | None = None
 
     def fresh_element(self) -> Value:
         """An element about which only the kind is known."""
@@ -216,12 +218,13 @@ class ShapeOf(Value):
 
 
 class Mapping(Value):
-    """A dict. `open`: it may hold other keys too. `element` makes the value of an unknown key."""
+    """A dict. `open`: it may hold other keys too. `factory`: what makes the value of a key that is asked for first."""
 
     def __init__(self, entries: dict[Any, Value] | None = None, open: bool = False) -> None:
         super().__init__()
         self.entries = entries if entries is not None else {}
         self.open = open
+        self.factory: Value | None = None
 
 
 class Slice(Value):

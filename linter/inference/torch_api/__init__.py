@@ -22,6 +22,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     numpy_api,
     numpy_functions,
     python_api,
+    python_objects,
     queries,
     raw_memory,
     transformed,
@@ -37,6 +38,7 @@ from stridelint.linter.inference.values import (
     BoundMethod,
     Class,
     Constant,
+    External,
     Instance,
     Mapping,
     Sequence,
@@ -134,12 +136,16 @@ def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments
             return raw_memory.storage_method(path, node, receiver, callee.name)
         if receiver.external == "numpy.random.Generator":
             return numpy_api.generator_method(path, node, callee.name, args)
+        if receiver.external == python_objects.PARSER:
+            return python_objects.parser_method(path, receiver, callee.name, args)
         return Unknown(callee.name)
     if isinstance(receiver, ArrayValue):
         return numpy_api.array_method(path, node, callee, args)
     if isinstance(receiver, (Sequence, Mapping, Constant, SizeValue)):
         return containers.container_method(path, callee, args)
     if isinstance(receiver, Class):
+        if callee.name == "apply":
+            return python_objects.apply_function(path, node, receiver, args)
         return Unknown(callee.name)
     if isinstance(receiver, Unknown):
         return _unknown_method(path, node, receiver, callee.name, args)
@@ -227,6 +233,9 @@ def initialize_base(path: Path, node: cst.CSTNode | None, instance: Instance, ba
             group.entries.update(defaults.entries)
         instance.attributes["param_groups"] = Sequence([group], "list")
         instance.attributes["defaults"] = defaults or Mapping(open=True)
+        state = Mapping()
+        state.factory = External("builtins.dict")
+        instance.attributes["state"] = state
 
 
 def call_module(path: Path, node: cst.Call, instance: Instance, args: Arguments) -> Value:

@@ -216,7 +216,7 @@ def result_facts(
     shapes = result_shapes.of(operator.name, variant, bound)
     for index, output in enumerate(variant.outputs):
         shape = shapes[index] if shapes is not None and index < len(shapes) else None
-        dtype, kind = _dtype(path, variant, index, bound)
+        dtype, kind = _dtype(path, operator.name, variant, index, bound)
         facts.append(
             TensorFacts(
                 shape=shape,
@@ -232,9 +232,20 @@ def result_facts(
     return facts
 
 
-def _dtype(path: Path, variant: Variant, index: int, bound: Dict[str, object]) -> tuple[str | None, str | None]:
+# Under autocast these compute in its dtype.
+_LOWERED = frozenset(
+    """matmul mm bmm addmm baddbmm addbmm nn.functional.linear nn.functional.conv1d nn.functional.conv2d
+    nn.functional.conv3d conv1d conv2d conv3d""".split()
+)
+
+
+def _dtype(
+    path: Path, name: str, variant: Variant, index: int, bound: Dict[str, object]
+) -> tuple[str | None, str | None]:
     if path.autocast:
-        return None, None
+        cast = all(each.facts.dtype in ("float32", "float16", "bfloat16") for each in tensors_of(bound))
+        lowered = path.autocast in ("float16", "bfloat16") and name in _LOWERED and cast
+        return (path.autocast, "float") if lowered else (None, None)
     dtype, kind = _result_type(path, variant, index, bound)
     if path.default_dtype is None and dtype == "float32":
         return None, "float"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stridelint.linter.inference.iteration import items_of
+from stridelint.linter.inference.iteration import items_of, key_value
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     NONE,
@@ -135,12 +135,12 @@ def _values(path: Path, owner: Value, args: Arguments) -> Value:
 
 def _keys(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Mapping)
-    return Sequence([Constant(key) for key in owner.entries], "list") if not owner.open else Sequence(None)
+    return Sequence([key_value(key) for key in owner.entries], "list") if not owner.open else Sequence(None)
 
 
 def _items(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Mapping)
-    pairs: list[Value] = [Sequence([Constant(key), value]) for key, value in owner.entries.items()]
+    pairs: list[Value] = [Sequence([key_value(key), value]) for key, value in owner.entries.items()]
     return Sequence(pairs, "list") if not owner.open else Sequence(None)
 
 

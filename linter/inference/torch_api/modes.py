@@ -11,6 +11,7 @@ from stridelint.linter.inference.values import (
     Class,
     Constant,
     Device,
+    Dtype,
     Function,
     GradMode,
     Instance,
@@ -63,7 +64,14 @@ def autocast(call: Call) -> Value:
     enabled = call.args.keywords.get("enabled")
     if enabled is not None and call.path.known_truth(enabled) is False:
         return Unknown("context")
-    return Instance(None, "torch.autocast")
+    made = Instance(None, "torch.autocast")
+    device, dtype = call.get(0, "device_type"), call.get(1, "dtype")
+    if isinstance(dtype, Dtype):
+        made.attributes["dtype"] = dtype
+    elif dtype is None and call.name in ("torch.autocast", "torch.amp.autocast") and isinstance(device, Constant):
+        found = {"cpu": "bfloat16", "cuda": "float16"}.get(str(device.value))
+        made.attributes["dtype"] = Unknown("dtype") if found is None else Dtype(found)
+    return made
 
 
 @function("torch.device")
