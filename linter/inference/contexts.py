@@ -76,8 +76,9 @@ def _enter(path: Path, value: Value) -> Value:
     if isinstance(value, Sequence_) and value.sample is not None:
         return value.sample  # a generator under @contextmanager
     if isinstance(value, Instance) and value.external in AUTOCAST:
-        dtype = value.attributes.get("dtype")
-        path.autocast = dtype.name if isinstance(dtype, Dtype) else "unknown"
+        dtype, device = value.attributes.get("dtype"), value.attributes.get("device")
+        known = isinstance(dtype, Dtype) and isinstance(device, Device)
+        path.autocast = f"{device.name} {dtype.name}" if known else "unknown"  # type: ignore[union-attr]
     elif isinstance(value, Device):
         path.default_device = value.name
     elif isinstance(value, Unknown) and value.why == "device":

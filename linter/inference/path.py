@@ -105,7 +105,7 @@ class Path:
         self.claim: Claim | None = None
         self.assertions: list[Assertion] = []
         self.last_query: cst.CSTNode | None = None
-        self.autocast = ""
+        self.autocast = ""  # the device and dtype, in the scope of torch.autocast
         self.distributed: cst.CSTNode | None = None
         self.denied: tuple[TensorValue, cst.CSTNode, cst.CSTNode | None] | None = None
         self.grown: list[Sequence] | None = None

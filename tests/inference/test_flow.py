@@ -121,6 +121,8 @@ def test_what_depends_on_the_length_of_a_loop_is_not_known_after_it() -> None:
 def test_autocast_leaves_dtypes_open() -> None:
     code = "w = torch.zeros(2, 2)\nwith torch.autocast('cuda'):\n    (w @ w).stride()\n"
     assert probed(code)[0].dtype is None
+    code = "w = torch.zeros(2, 2)\nwith torch.autocast('cpu'):\n    (w @ w).stride()\n    (w + w).stride()\n"
+    assert [facts.dtype for facts in probed(code)[:2]] == ["bfloat16", None]
 
 
 def test_attributes_that_other_methods_assign_are_not_known() -> None:

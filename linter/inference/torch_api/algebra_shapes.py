@@ -167,7 +167,7 @@ SHAPES: dict[str, Compute] = {
     "qr": _of_matrix(lambda base, some: algebra.qr(base, not some), "some", defaults={"some": True}),
     "linalg.svd": _of_matrix(algebra.svd, "full_matrices", defaults={"full_matrices": True}),
     "svd": _of_matrix(algebra.svd_by_columns, "some", defaults={"some": True}),
-    "linalg.svdvals": _of_matrix(lambda base: (algebra.svd(base) or [None, None])[1]),
+    "linalg.svdvals": _of_matrix(lambda base: None if (found := algebra.svd(base)) is None else found[1]),
     "linalg.solve": binary(algebra.solve, "A", "B"),
     "linalg.pinv": _of_matrix(algebra.pinv),
     "pinverse": _of_matrix(algebra.pinv),

@@ -243,9 +243,12 @@ def _dtype(
     path: Path, name: str, variant: Variant, index: int, bound: Dict[str, object]
 ) -> tuple[str | None, str | None]:
     if path.autocast:
-        cast = all(each.facts.dtype in ("float32", "float16", "bfloat16") for each in tensors_of(bound))
-        lowered = path.autocast in ("float16", "bfloat16") and name in _LOWERED and cast
-        return (path.autocast, "float") if lowered else (None, None)
+        device, _, cast_to = path.autocast.partition(" ")
+        lowered = name in _LOWERED and all(
+            each.facts.dtype in ("float32", "float16", "bfloat16") and (each.facts.device or "").partition(":")[0] == device
+            for each in tensors_of(bound)
+        )
+        return (cast_to, "float") if lowered and cast_to else (None, None)
     dtype, kind = _result_type(path, variant, index, bound)
     if path.default_dtype is None and dtype == "float32":
         return None, "float"

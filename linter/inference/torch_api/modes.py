@@ -65,6 +65,8 @@ def autocast(call: Call) -> Value:
     if enabled is not None and call.path.known_truth(enabled) is False:
         return Unknown("context")
     made = Instance(None, "torch.autocast")
+    if isinstance(call.get(0, "device_type"), Constant):
+        made.attributes["device"] = Device(str(call.get(0, "device_type").value))  # type: ignore[union-attr]
     device, dtype = call.get(0, "device_type"), call.get(1, "dtype")
     if isinstance(dtype, Dtype):
         made.attributes["dtype"] = dtype
