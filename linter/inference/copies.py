@@ -66,7 +66,7 @@ def _only_written(body: cst.CSTNode) -> dict[str, cst.CSTNode]:
     assigned: dict[str, list[cst.CSTNode]] = {}
     writes: dict[str, int] = {}
     total: dict[str, int] = {}
-    for node in walk(body):
+    for node in walk(body, cst.Name, cst.Attribute, cst.Assign, cst.AugAssign, cst.Expr):
         if isinstance(node, cst.Name):
             total[node.value] = total.get(node.value, 0) + 1
         elif isinstance(node, cst.Attribute):

@@ -129,7 +129,7 @@ def reassigned(cls: Class) -> set[str]:
 
 def _own_calls(node: cst.CSTNode) -> list[str]:
     found = []
-    for each in walk(node):
+    for each in walk(node, cst.Call):
         if (
             isinstance(each, cst.Call)
             and isinstance(each.func, cst.Attribute)
@@ -142,7 +142,7 @@ def _own_calls(node: cst.CSTNode) -> list[str]:
 
 def _assigned_attributes(node: cst.CSTNode) -> set[str]:
     found = set()
-    for each in walk(node):
+    for each in walk(node, cst.Assign, cst.AnnAssign, cst.AugAssign):
         targets: list[cst.BaseExpression] = []
         if isinstance(each, cst.Assign):
             targets = [target.target for target in each.targets]

@@ -11,7 +11,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from stridelint.linter.inference.values import Condition, Constant, Function, Sequence, TensorValue, Unknown, Value
+from stridelint.linter.inference.values import (
+    Class,
+    Condition,
+    Constant,
+    Dtype,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    MemoryFormat,
+    Sequence,
+    TensorValue,
+    Unknown,
+    Value,
+)
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import Dims, TensorFacts
@@ -233,8 +247,6 @@ class Path:
 
     def known_truth(self, value: Value) -> bool | None:
         """The truth of a value where it needs no decision."""
-        from stridelint.linter.inference.values import Class, Dtype, External, Instance, Mapping, MemoryFormat
-
         if isinstance(value, Constant):
             return bool(value.value)
         if isinstance(value, (Dtype, MemoryFormat, Function, Class, External)):

@@ -71,7 +71,7 @@ class Program:
     def _tells(self, node: cst.CSTNode) -> int:
         assert self.telling is not None
         found = 0
-        for each in walk(node):
+        for each in walk(node, cst.Name, cst.Return, cst.Raise, cst.Break, cst.Continue):
             if isinstance(each, cst.Name):
                 if each.value in self._words:
                     return 2

@@ -283,7 +283,7 @@ def _guards(module: cst.Module) -> dict[cst.CSTNode, cst.BaseExpression]:
     """Conditions on which something is raised at once."""
     return {
         small: each.test
-        for each in walk(module)
+        for each in walk(module, cst.If)
         if isinstance(each, cst.If)
         for line in each.body.body
         if isinstance(line, cst.SimpleStatementLine)

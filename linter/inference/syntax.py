@@ -56,13 +56,16 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     return found
 
 
-def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """A node and all below it, in no particular order."""
+def walk(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> Iterator[cst.CSTNode]:
+    """A node and all below it, in no particular order; only those of the given kinds, if any are given."""
     waiting = [node]
     while waiting:
         each = waiting.pop()
-        yield each
-        waiting += children(each)
+        kind = type(each)
+        if not kinds or kind in kinds:
+            yield each
+        if kind is not cst.Name:
+            waiting += children(each)
 
 
 def source_code(node: cst.CSTNode) -> str:

@@ -131,7 +131,7 @@ def fixture(path: Path, scope: ModuleScope, name: str, param: cst.Param, given: 
         isinstance(value, Sequence)
         and value.items is None
         and value.element is not None
-        and any(isinstance(each, cst.Yield) for each in walk(node))
+        and any(isinstance(each, cst.Yield) for each in walk(node, cst.Yield))
     ):
         value = value.element()
     path.fixture_values[name] = value

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from stridelint.rules.contract.sizes import Size
 
@@ -54,15 +56,17 @@ class TensorFacts:
 
     def but(self, **changes: object) -> TensorFacts:
         """These facts with some replaced. (`dataclasses.replace` takes several times as long.)"""
-        made = object.__new__(TensorFacts)
-        for name in _FIELDS:
-            object.__setattr__(made, name, changes.pop(name) if name in changes else getattr(self, name))
-        if changes:
-            raise TypeError(f"TensorFacts has no {', '.join(changes)}")
-        return made
+        values = list(_values_of(self))
+        for name, value in changes.items():
+            if name not in _PLACES:
+                raise TypeError(f"TensorFacts has no {name}")
+            values[_PLACES[name]] = value
+        return TensorFacts(*values)
 
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(TensorFacts))
+_PLACES = {name: place for place, name in enumerate(_FIELDS)}
+_values_of: Callable[[TensorFacts], tuple[Any, ...]] = operator.attrgetter(*_FIELDS)
 
 
 def concrete(dims: Dims | None) -> tuple[int, ...] | None:

@@ -115,9 +115,21 @@ class Variant:
         return signatures.tensor_parameters(self.signature)
 
 
+def _bound_by(value: object) -> object:
+    """All of an argument that decides to which signature a call binds."""
+    if isinstance(value, (tuple, list)):
+        return tuple(map(_bound_by, value))
+    kinds = signatures.kinds_of(value)
+    return (kinds, signatures.rank_is_zero(value)) if kinds == "T" else kinds
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A public function or tensor method. `defaults`: of the parameters that `when` conditions mention."""
+    """A public function or tensor method.
+
+    defaults: of the parameters that `when` conditions mention.
+    bindings: which signature calls bind to that are alike in all that decides it; filled as they are seen.
+    """
 
     name: str
     variants: tuple[Variant, ...]
@@ -125,6 +137,7 @@ class Operator:
     is_method: bool = False
     has_inplace: bool = False
     defaults: Mapping[str, object] = field(default_factory=lambda: _EMPTY)
+    bindings: dict[object, signatures.Signature | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def accepts_out(self) -> bool | None:
@@ -137,18 +150,25 @@ class Operator:
 
         None if no signature fits, or if unknown values leave it open which parameter an argument is for.
         """
+        key = (tuple(map(_bound_by, args)), tuple((name, _bound_by(value)) for name, value in kwargs.items()))
+        if key not in self.bindings:
+            self.bindings[key] = self._signature(args, kwargs)
+        signature = self.bindings[key]
+        return None if signature is None else signatures.bind(signature, args, kwargs)
+
+    def _signature(self, args: Sequence[object], kwargs: Mapping[str, object]) -> signatures.Signature | None:
         for zero_dim in (False, True):
-            found: list[tuple[Answer, dict[str, object]]] = []
+            found: list[tuple[Answer, signatures.Signature, list[str]]] = []
             for signature in dict.fromkeys(variant.signature for variant in self.variants):
                 bound = signatures.bind(signature, args, kwargs)
                 if bound is None:
                     continue
                 answer = signatures.fits(signature, bound, zero_dim=zero_dim)
                 if answer is not Answer.NO:
-                    found.append((answer, bound))
+                    found.append((answer, signature, list(bound)))
             if found:
                 # Torch takes the first signature that fits; an undecided one before it leaves the choice open.
-                sure = found[0][0] is Answer.YES or all(list(bound) == list(found[0][1]) for _, bound in found)
+                sure = found[0][0] is Answer.YES or all(names == found[0][2] for _, _, names in found)
                 return found[0][1] if sure else None
         return None
 

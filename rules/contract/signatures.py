@@ -44,7 +44,7 @@ class Parameter:
         if kinds is None:
             return Answer.UNKNOWN
         if zero_dim and kinds == "T" and not self.is_tensor and "n" in self.kinds:
-            return Answer.of(_rank_is_zero(value))
+            return Answer.of(rank_is_zero(value))
         return Answer.of(any(kind in self.kinds for kind in kinds) or "o" in self.kinds)
 
     def text(self) -> str:
@@ -88,7 +88,8 @@ def _kinds_of_sequence(values: Sequence[object]) -> str | None:
     return "L" if "T" in kinds else "i"
 
 
-def _rank_is_zero(value: object) -> bool | None:
+def rank_is_zero(value: object) -> bool | None:
+    """Whether a tensor has no axes; None if its rank is not known."""
     shape = getattr(getattr(value, "facts", value), "shape", None)
     return None if shape is None else len(shape) == 0
 

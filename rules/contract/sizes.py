@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
+from weakref import WeakValueDictionary
 
 _fresh = itertools.count(1)
 
@@ -21,20 +22,26 @@ class Atom:
     `identity` tells atoms apart and orders them; two quotients of equal sizes are one atom.
     """
 
-    __slots__ = ("identity", "left", "name", "operator", "right")
+    __slots__ = ("__weakref__", "identity", "left", "name", "operator", "right")
+    # Compound atoms by identity, so that equal ones are the same object.
+    _compound: ClassVar[WeakValueDictionary[str, Atom]] = WeakValueDictionary()
 
-    def __init__(self, name: str, operator: str = "", left: SizeLike = 0, right: SizeLike = 0) -> None:
-        self.name = name
-        self.operator = operator
-        self.left = left
-        self.right = right
-        self.identity = f"({_identity(left)}{operator}{_identity(right)})" if operator else f"#{next(_fresh):09d}"
+    name: str
+    operator: str
+    left: SizeLike
+    right: SizeLike
+    identity: str
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Atom) and self.identity == other.identity
-
-    def __hash__(self) -> int:
-        return hash(self.identity)
+    def __new__(cls, name: str, operator: str = "", left: SizeLike = 0, right: SizeLike = 0) -> Atom:
+        identity = f"({_identity(left)}{operator}{_identity(right)})" if operator else f"#{next(_fresh):09d}"
+        known = cls._compound.get(identity) if operator else None
+        if known is not None:
+            return known
+        made = object.__new__(cls)
+        made.name, made.operator, made.left, made.right, made.identity = name, operator, left, right, identity
+        if operator:
+            cls._compound[identity] = made
+        return made
 
     def __repr__(self) -> str:
         return self.name
@@ -58,24 +65,23 @@ class Atom:
 class Size:
     """An integer that is not known, as a polynomial over atoms."""
 
-    __slots__ = ("terms",)
+    __slots__ = ("symbol", "terms")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
-        self.terms = tuple(sorted(terms.items(), key=lambda term: (len(term[0]), [atom.identity for atom in term[0]])))
+        """symbol: the atom when the size is just one named unknown."""
+        self.symbol: Atom | None = None
+        if len(terms) > 1:
+            self.terms = tuple(sorted(terms.items(), key=_by_length))
+            return
+        self.terms = tuple(terms.items())
+        for monomial, coefficient in self.terms:
+            if coefficient == 1 and len(monomial) == 1 and not monomial[0].operator:
+                self.symbol = monomial[0]
 
     @classmethod
     def fresh(cls, name: str = "?") -> Size:
         """A new unknown size; `name` is for messages."""
         return cls({(Atom(name),): 1})
-
-    @property
-    def symbol(self) -> Atom | None:
-        """The atom when the size is just one named unknown."""
-        if len(self.terms) == 1:
-            ((monomial, coefficient),) = self.terms
-            if coefficient == 1 and len(monomial) == 1 and not monomial[0].operator:
-                return monomial[0]
-        return None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Size) and self.terms == other.terms
@@ -89,6 +95,10 @@ class Size:
             names = sorted(_paren(atom.name) if atom.operator and len(atoms) > 1 else atom.name for atom in atoms)
             texts.append((len(atoms) == 0, "*".join([str(factor)] * (factor != 1 or not atoms) + names)))
         return " + ".join(text for _, text in sorted(texts))
+
+
+def _by_length(term: tuple[Monomial, int]) -> tuple[int, list[str]]:
+    return len(term[0]), [atom.identity for atom in term[0]]
 
 
 SizeLike: TypeAlias = int | Size
@@ -127,12 +137,20 @@ def multiply(left: SizeLike, right: SizeLike) -> SizeLike:
     """left * right."""
     if isinstance(left, int) and isinstance(right, int):
         return left * right
+    if isinstance(left, int):
+        left, right = right, left
+    if isinstance(right, int):
+        return left if right == 1 else _build({atoms: factor * right for atoms, factor in _terms(left).items()})
     terms: dict[Monomial, int] = {}
     for atoms_left, factor_left in _terms(left).items():
         for atoms_right, factor_right in _terms(right).items():
-            atoms = tuple(sorted(atoms_left + atoms_right, key=lambda atom: atom.identity))
+            atoms = tuple(sorted(atoms_left + atoms_right, key=_identity_of))
             terms[atoms] = terms.get(atoms, 0) + factor_left * factor_right
     return _build(terms)
+
+
+def _identity_of(atom: Atom) -> str:
+    return atom.identity
 
 
 def subtract(left: SizeLike, right: SizeLike) -> SizeLike:
@@ -236,6 +254,8 @@ def evaluate(size: SizeLike, values: Mapping[Atom, int]) -> int:
     """The number under an assignment of all its leaves; ValueError for a division by zero."""
     if isinstance(size, int):
         return size
+    if size.symbol is not None:
+        return values[size.symbol]
     total = 0
     for atoms, factor in size.terms:
         term = factor

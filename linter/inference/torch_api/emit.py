@@ -155,9 +155,9 @@ def emit(
 def _followers(module: cst.Module) -> dict[cst.CSTNode, str]:
     """Calls on whose result an attribute is looked up at once, and its name; "return" for those that `forward` returns."""
     found: dict[cst.CSTNode, str] = {}
-    for each in walk(module):
+    for each in walk(module, cst.Attribute, cst.FunctionDef):
         if isinstance(each, cst.Attribute) and isinstance(each.value, cst.Call):
             found[each.value] = each.attr.value
         elif isinstance(each, cst.FunctionDef) and each.name.value == "forward":
-            found.update({inner.value: "return" for inner in walk(each.body) if isinstance(inner, cst.Return) and inner.value})
+            found.update({inner.value: "return" for inner in walk(each.body, cst.Return) if isinstance(inner, cst.Return) and inner.value})
     return found
