@@ -33,6 +33,7 @@ class Atom:
     identity: str
 
     def __new__(cls, name: str, operator: str = "", left: SizeLike = 0, right: SizeLike = 0) -> Atom:
+        """A fresh named size; or, for an operator, the one quantity that it makes of two sizes."""
         identity = f"({_identity(left)}{operator}{_identity(right)})" if operator else f"#{next(_fresh):09d}"
         known = cls._compound.get(identity) if operator else None
         if known is not None:
