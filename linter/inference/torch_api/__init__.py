@@ -196,7 +196,7 @@ def tensor_method(path: Path, node: cst.CSTNode, name: str, receiver: TensorValu
 def _unlisted(path: Path, node: cst.CSTNode, name: str, receiver: TensorValue, args: Arguments) -> Value:
     if name == "numpy":
         return ArrayValue(path.facts(receiver).but(device="cpu"), receiver.story)
-    if name in ("set_", "swap_", "t_", "transpose_", "squeeze_", "unsqueeze_", "swapaxes_"):
+    if name in ("set_", "swap_"):
         receiver.facts = receiver.facts.but(shape=None, strides=None, storage_offset=None)
         return receiver
     if name.endswith("_") and not name.startswith("_"):

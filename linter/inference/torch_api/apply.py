@@ -214,9 +214,12 @@ def result_facts(
         return [TensorFacts(requires_grad=_requires_grad(path, tensors, None))]
     facts = []
     shapes = result_shapes.of(operator.name, variant, bound)
+    narrow = bound.get("out_int32", False)  # of searchsorted and bucketize
     for index, output in enumerate(variant.outputs):
         shape = shapes[index] if shapes is not None and index < len(shapes) else None
         dtype, kind = _dtype(path, operator.name, variant, index, bound)
+        if narrow is not False:
+            dtype = "int32" if narrow is True else None
         facts.append(
             TensorFacts(
                 shape=shape,
@@ -232,6 +235,8 @@ def result_facts(
     return facts
 
 
+# How many results they have depends on their arguments.
+_AS_MANY_AS_ASKED = frozenset({"hsplit", "vsplit", "dsplit", "tensor_split", "gradient"})
 # Under autocast these compute in its dtype.
 _LOWERED = frozenset(
     """matmul mm bmm addmm baddbmm addbmm nn.functional.linear nn.functional.conv1d nn.functional.conv2d
@@ -351,6 +356,8 @@ def _values(
             if counts == {1}
             else Unknown(operator.name)
         )
+    if operator.name in _AS_MANY_AS_ASKED:
+        return Sequence(None, "tuple", lambda: path.tensor(results[0].but(shape=None, strides=None), story=story))
     values: list[Value] = [path.tensor(facts, story=story) for facts in results]
     if len(values) == 1:
         return values[0]

@@ -15,11 +15,13 @@ from stridelint.linter.inference.values import (
     External,
     Instance,
     Sequence,
+    SizeValue,
     TensorValue,
     Unknown,
     Value,
     as_dims,
     as_int,
+    is_none,
     shape_value,
 )
 from stridelint.rules.contract import sizes, views
@@ -187,12 +189,29 @@ def array_item(path: Path, owner: ArrayValue, index: Value, node: cst.CSTNode) -
     if owner.facts.shape is not None and all(_is_basic(part) for part in parts):
         geometry = basic_geometry(Geometry(owner.facts.shape, owner.facts.strides, owner.facts.storage_offset), parts)
         if geometry is not None:
-            cut = facts.but(shape=geometry.shape, strides=geometry.strides, storage_offset=geometry.offset)
+            strides = _new_axes_are_zero(geometry.strides, parts, len(owner.facts.shape))
+            cut = facts.but(shape=geometry.shape, strides=strides, storage_offset=geometry.offset)
             return _same_way(owner, ArrayValue(cut, owner.story))
     basic = all(_is_basic(part) for part in parts)
     if basic:
         return _same_way(owner, ArrayValue(facts, owner.story))
     return ArrayValue(facts.but(storage=None), owner.story)
+
+
+def _new_axes_are_zero(strides: Dims | None, parts: list[Value], rank: int) -> Dims | None:
+    """numpy gives axes that `None` adds the stride 0."""
+    if strides is None:
+        return None
+    changed = list(strides)
+    dots = [isinstance(part, Constant) and part.value is ... for part in parts]
+    taken = sum(1 for part, is_dots in zip(parts, dots) if not is_none(part) and not is_dots)
+    axis = 0
+    for part, is_dots in zip(parts, dots):
+        if is_none(part):
+            changed[axis] = 0
+        kept = is_none(part) or as_int(part) is None and not isinstance(part, SizeValue)
+        axis += rank - taken if is_dots else 1 if kept else 0
+    return tuple(changed)
 
 
 def _same_way(owner: ArrayValue, view: ArrayValue) -> ArrayValue:

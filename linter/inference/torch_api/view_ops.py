@@ -168,6 +168,34 @@ def _ints(value: Value | None) -> list[int] | None:
     return [dim for dim in dims if isinstance(dim, int)]
 
 
+@method("transpose_", "swapaxes_", "swapdims_", "t_", "squeeze_", "unsqueeze_")
+def changed_view(call: Call) -> Value:
+    """`x.transpose_(0, 1)` and its like: x itself gets the geometry of the view."""
+    base = geometry_of(call.path, call.tensor)
+    first = call.get(0, "dim0", "axis0", "dim")
+    given, second = as_int(first), as_int(call.get(1, "dim1", "axis1"))
+    found: Geometry | None = None
+    if base is not None and call.name == "t_":
+        found = views.transposed_matrix(base)
+    elif base is not None and call.name == "squeeze_":
+        known = given is not None or (first is None and all(isinstance(dim, int) for dim in base.shape))
+        found = (
+            views.squeeze(base, None if given is None else [given])
+            if known and all(isinstance(d, int) for d in base.shape)
+            else None
+        )
+    elif base is not None and call.name == "unsqueeze_":
+        found = None if given is None else views.unsqueeze(base, given)
+    elif base is not None and given is not None and second is not None:
+        found = views.transpose(base, given, second)
+    facts = call.tensor.facts
+    if found is None:
+        call.tensor.facts = facts.but(shape=None, strides=None)
+    else:
+        call.tensor.facts = facts.but(shape=found.shape, strides=found.strides)
+    return call.tensor
+
+
 @method("expand")
 def expand(call: Call) -> Value:
     """`x.expand(sizes)`."""
