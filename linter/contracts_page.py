@@ -91,8 +91,8 @@ def _defects(taking: list[Operator]) -> Iterator[str]:
             if each == fault
         ]
         if fault == "wrong":
-            names = ", ".join(f"`{name}`" for name in sorted(FLAT_BATCH))
-            lines.append(f"- out with several batch axes that are not at one distance from matrix to matrix: {names}")
+            flat = ", ".join(f"`{name}`" for name in sorted(FLAT_BATCH))
+            lines.append(f"- out with several batch axes that are not at one distance from matrix to matrix: {flat}")
         if lines:
             yield f"**{text[0].upper()}{text[1:]}**"
             yield "\n".join(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stridelint.rules.claims import Claim, Kind
-from stridelint.runtime_probe import observe_calls, observe_layout
+from stridelint.runtime_probe import observe_calls, observe_layout, observe_reshape
 from stridelint.runtime_probe.replayed import Call
 from stridelint.runtime_probe.seen import Seen
 
@@ -38,4 +38,7 @@ _OBSERVERS: dict[Kind, Callable[[Call, Claim], Seen]] = {
     Kind.DIFFERS_FOR_ONE_LAYOUT: observe_layout.differs_for_one_layout,
     Kind.ACCEPTS: observe_calls.accepts,
     Kind.IGNORES_BATCH_STRIDE: observe_layout.ignores_batch_stride,
+    Kind.BATCH_STRIDE_DECIDES: observe_layout.batch_stride_decides,
+    Kind.NUMBERS_STAY: observe_reshape.numbers_stay,
+    Kind.NARROWS: observe_calls.narrows,
 }

@@ -191,3 +191,28 @@ def keeps_out_strides(call: Call, claim: Claim) -> Seen:
         before == after != free[: len(after)],
         f"out has strides {listed(after)}, without out= the result has {listed(free)}",
     )
+
+
+def narrows(call: Call, claim: Claim) -> Seen:
+    """Torch accepts an out whose dtype holds a smaller range of numbers than the result's own."""
+    tensors = call.made()
+    plain = call.run(call.separate(tensors), out=False)
+    outcome = call.run(tensors)
+    if plain.error is not None:
+        return refused(plain)
+    if outcome.error is not None:
+        return Seen(False, f"raises {outcome.text()}")
+    pairs = [(own.dtype, out.dtype) for own, out in zip(plain.results, tensors.outs, strict=False)]
+    what = ", ".join(
+        f"the result is {str(own)[6:]} and goes into {str(out)[6:]} without an error" for own, out in pairs
+    )
+    return Seen(any(_largest(out) < _largest(own) for own, out in pairs), what)
+
+
+def _largest(dtype: Any) -> float:
+    import torch
+
+    if dtype == torch.bool:
+        return 1.0
+    info = torch.finfo(dtype) if dtype.is_floating_point or dtype.is_complex else torch.iinfo(dtype)
+    return float(info.max)

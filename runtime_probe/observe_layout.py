@@ -120,16 +120,57 @@ def drops_layout(call: Call, claim: Claim) -> Seen:
 
     tensors = call.made()
     formats = {rank: getattr(torch, name) for name, rank in RANK_OF.items()}
-    sources = [each for each in tensors.every if each.dim() in formats and _is_only(each, formats[each.dim()])]
+    sources = [each for each in tensors.every if each.dim() in formats and _is_in_order(each)]
     outcome = call.run(tensors)
-    if outcome.error is not None or not outcome.results:
+    stored = [tensors.arguments["input"]] if call.form is Form.INPLACE else outcome.results
+    if outcome.error is not None or not stored:
         return refused(outcome) if outcome.error else Seen(None, "the call returns no tensor")
-    result = outcome.results[0]
+    result = stored[0]
     what = f"operands have strides {', '.join(str(tuple(each.stride())) for each in tensors.every[:3])}, the result {tuple(result.stride())}"
     if not sources:
         return Seen(False, "no operand is channels_last; " + what)
     wanted = formats.get(result.dim())
     return Seen(wanted is None or not result.is_contiguous(memory_format=wanted), what)
+
+
+def batch_stride_decides(call: Call, claim: Claim) -> Seen:
+    """The result is row-major, and channels_last once the first tensor's stride(0) is that of a whole image."""
+    import torch
+
+    tensors = call.made()
+    first = tensors.every[0]
+    if first.dim() not in RANK_OF.values():
+        return Seen(None, f"a tensor of rank {first.dim()} has no memory format")
+    wanted = next(getattr(torch, name) for name, rank in RANK_OF.items() if rank == first.dim())
+    changed = call.bound([_whole(each, wanted) if each.dim() == first.dim() else each for each in tensors.every])
+    own, other = call.run(tensors), call.run(changed)
+    if own.error is not None or other.error is not None:
+        return refused(own if own.error else other)
+    if not own.results or not other.results:
+        return Seen(None, "the call returns no tensor")
+    one, two, whole = own.results[0], other.results[0], changed.every[0]
+    what = f"strides {tuple(first.stride())} give {tuple(one.stride())}, strides {tuple(whole.stride())} give {tuple(two.stride())}"
+    if not _is_only(first, wanted):
+        return Seen(False, f"the tensor is not channels_last by its strides; {what}")
+    return Seen(not _is_only(one, wanted) and _is_only(two, wanted), what)
+
+
+def _whole(tensor: Any, memory_format: Any) -> Any:
+    """A tensor that is channels_last but for its stride(0), as one that is so altogether; others as they are."""
+    import torch
+
+    if not _is_only(tensor, memory_format):
+        return tensor
+    made = torch.empty(tuple(tensor.shape), dtype=tensor.dtype, device=tensor.device, memory_format=memory_format)
+    return made.copy_(tensor.detach())
+
+
+def _is_in_order(tensor: Any) -> bool:
+    """Channels_last and nothing else, or a slice of such a tensor: channels lie closest together, then pixels, then images."""
+    order = (0, *range(2, tensor.dim()), 1)
+    strides = [tensor.stride(axis) for axis in order if tensor.shape[axis] > 1]
+    told = tensor.shape[1] > 1 and any(size > 1 for size in tensor.shape[2:])
+    return told and strides[-1] > 0 and all(left > right for left, right in itertools.pairwise(strides))
 
 
 def _is_only(tensor: Any, memory_format: Any) -> bool:

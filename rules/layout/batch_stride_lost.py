@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import TensorFacts
@@ -118,7 +119,8 @@ z = torch.cat([batch[0][None], batch[1][None]])
                 f"'{event.text}' is row-major: {quoted(source)} has the strides {tuple_text(source.facts.strides)} of channels_last "
                 "pixels, but its stride(0) is that of a pixel, so torch takes it for row-major"
             )
-            yield found(self, event, message, confidence=min(confidence, plain.confidence), about=(source,))
+            claim = Claim(Kind.BATCH_STRIDE_DECIDES)
+            yield found(self, event, message, confidence=min(confidence, plain.confidence), about=(source,), claim=claim)
 
 
 def _lost(facts: TensorFacts) -> tuple[Answer, Confidence]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer
-from stridelint.rules.events import Operand, TensorEvent
+from stridelint.rules.events import Form, Operand, Site, TensorEvent
 from stridelint.rules.findings import found, quoted, tuple_text
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.screening import name_of
@@ -144,6 +145,7 @@ pack(torch.rand(3, 4).t())
                         confidence=judgement.confidence,
                         about=(tensor,),
                         site=passed or event.site,
+                        claim=_not_contiguous(tensor),
                     )
                     return
 
@@ -210,3 +212,10 @@ pack(torch.rand(3, 4).t())
                 about=(source,),
                 severity=Severity.WARNING,
             )
+
+
+def _not_contiguous(tensor: Operand) -> Claim:
+    """What torch answers when it is asked about the tensor."""
+    arguments = {"input": tensor, "memory_format": "contiguous_format"}
+    asked = TensorEvent("is_contiguous", Form.METHOD, arguments, (tensor,), Site())
+    return Claim(Kind.ANSWERS_FALSE, events=(asked,))

@@ -235,7 +235,7 @@ c.copy_(x)
             message,
             confidence=confidence,
             about=(kept,),
-            claim=Claim(Kind.DROPS_LAYOUT) if len(parts) == 1 else None,
+            claim=Claim(Kind.DROPS_LAYOUT),
         )
 
     def _undone(self, event: TensorEvent) -> Iterator[Finding]:
@@ -265,7 +265,14 @@ c.copy_(x)
         if made is not None and answer is Answer.YES and target.facts.requires_grad is False:
             message = f"{quoted(target)} is row-major although {quoted(value)}, which is stored into it, is {FORMATS[value.facts.rank or 4]}"
             yield found(
-                self, event, message, confidence=min(confidence, Confidence.LIKELY), site=made.site, about=(value,)
+                self,
+                event,
+                message,
+                confidence=min(confidence, Confidence.LIKELY),
+                site=made.site,
+                about=(value,),
+                # Where the code does not tell that the sizes fit, no call can be made.
+                claim=Claim(Kind.DROPS_LAYOUT) if _fits(event, value) else None,
             )
 
     def check_module(self, module: libcst.Module) -> Iterator[Finding]:
@@ -293,6 +300,12 @@ c.copy_(x)
             asked = edits.with_keyword(call, "memory_format", tensor_edits.memory_format(torch, wanted).value)
             edit = edits.replaced(code, call, asked)
         return None if edit is None else edits.Fix(f"ask for {wanted}", (edit,))
+
+
+def _fits(event: TensorEvent, value: Operand) -> bool:
+    """What is stored has the shape of the part that it is stored into."""
+    region = event.arguments.get("region", event.tensors[0])
+    return isinstance(region, Operand) and region.facts.shape is not None and region.facts.shape == value.facts.shape
 
 
 def _was_made(operand: Operand) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeGuard
 
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import axis_order
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import Dims
@@ -134,7 +135,8 @@ tokens(torch.rand(2, 3, 4, 5))
                 f"'{event.text}' asks for the axes of {quoted(source)}, of shape {tuple_text(source.facts.shape)}, in another "
                 "order: its numbers stay in theirs; use permute"
             )
-            yield found(self, event, message, confidence=confidence, about=(source,))
+            claim = Claim(Kind.NUMBERS_STAY)
+            yield found(self, event, message, confidence=confidence, about=(source,), claim=claim)
 
 
 def _may_be_a_shift(shape: Dims, requested: Dims) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.narrowing import GROWING, cannot_hold, is_whole_range, narrows
 from stridelint.rules.contract.out_contract import dtype_clause
@@ -148,13 +149,14 @@ torch.mul(torch.ones(3), 1e5, out=torch.empty(3, dtype=torch.half))
                     f"{call_name(call.event)} overflows in {dtype}, the dtype of {name}, because {large} does not fit, without an "
                     "error; pass a wider out"
                 )
-                yield found(self, call.event, message, confidence=Confidence.LIKELY, about=(out,), severity=Severity.WARNING)
+                claim = Claim(Kind.ACCEPTS)
+                yield found(self, call.event, message, confidence=Confidence.LIKELY, about=(out,), severity=Severity.WARNING, claim=claim)
             elif narrows(result, dtype):
                 message = (
                     f"{call_name(call.event)} converts its {result} result to {dtype}, the dtype of {name}: what does not fit "
                     f"overflows without an error; pass {'an' if result[0] == 'i' else 'a'} {result} out"
                 )
-                yield found(self, call.event, message, about=(out,))
+                yield found(self, call.event, message, about=(out,), claim=Claim(Kind.NARROWS))
 
 
 def _too_large(call: OutCall, dtype: str) -> object:

@@ -164,11 +164,54 @@ def test_a_rule_that_reports_nothing_of_the_real_tensors_is_refuted(monkeypatch:
     assert (seen.verdict, seen.reason) == ("refuted", "the rule reports nothing when it judges the real tensors")
 
 
+@pytest.mark.parametrize(
+    ("rule", "patched", "answer", "code"),
+    [
+        (
+            "TLC111",
+            "reshape_used_as_permute.axis_order.changes_order",
+            (Answer.YES, Confidence.CERTAIN),
+            "import torch\nx = torch.rand(2, 3, 4, 5)\ny = x.reshape(2, 12, 5)\n",
+        ),
+        (
+            "TLC112",
+            "batch_stride_lost._lost",
+            (Answer.YES, Confidence.CERTAIN),
+            "import torch\nx = torch.rand(4, 5, 3).permute(2, 0, 1).unsqueeze(0).contiguous()\ny = torch.nn.functional.max_pool2d(x, 2)\n",
+        ),
+        (
+            "TLC311",
+            "out_narrowing.narrows",
+            True,
+            "import torch\nx, out = torch.rand(3), torch.zeros(3)\ntorch.add(x, x, out=out)\n",
+        ),
+    ],
+)
+def test_a_broken_engine_is_refuted_by_what_torch_does(
+    monkeypatch: pytest.MonkeyPatch, rule: str, patched: str, answer: object, code: str
+) -> None:
+    folder = "out" if rule.startswith("TLC3") else "layout"
+    assert not [each for each in findings(code, rule) if each.code == rule]
+    monkeypatch.setattr(f"stridelint.rules.{folder}.{patched}", lambda *_: answer)
+    (finding,) = findings(code, rule)
+    seen = verdict(finding)
+    assert (seen.verdict, "torch does not do what is claimed" in seen.reason) == ("refuted", True), seen
+
+
+def test_a_demand_that_is_met_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import torch\nx = torch.rand(2, 3)\nassert x.is_contiguous()\n"
+    assert not findings(code, "TLC110")
+    monkeypatch.setattr(questions, "is_contiguous", lambda *_: Judgement(Answer.NO, Confidence.CERTAIN))
+    (finding,) = findings(code, "TLC110")
+    assert verdict(finding).reason == "torch does not do what is claimed: the answer is True"
+
+
 def made(kind: Kind, op: str, *tensors: TensorFacts, **arguments: object) -> Verdict:
     """The verdict on a claim about a call that no rule made."""
     operands = tuple(Operand(each) for each in tensors)
     named = dict(zip(("input", "other"), operands))
-    event = TensorEvent(op, Form.METHOD, {**named, **arguments}, operands, Site())
+    form = Form.FUNCTION if op.startswith("nn.") else Form.METHOD
+    event = TensorEvent(op, form, {**named, **arguments}, operands, Site())
     rule = all_rules()[0]
     claim = Claim(kind, events=(event,))
     return replay(json.loads(json.dumps(witness(Finding(rule, Site(), "", claim=claim)))), "cpu")
@@ -183,6 +226,7 @@ def image(shape: tuple[int, ...], order: tuple[int, ...] = (0, 1, 2, 3), **more:
 
 NHWC = (0, 2, 3, 1)
 GRAY, COLOUR = image((2, 1, 4, 5), NHWC), image((2, 3, 4, 5), NHWC)
+LOST = image((1, 3, 4, 5), NHWC).but(strides=(3, 1, 15, 3))
 
 
 @pytest.mark.parametrize(
@@ -198,6 +242,17 @@ GRAY, COLOUR = image((2, 1, 4, 5), NHWC), image((2, 3, 4, 5), NHWC)
         ("refuted", Kind.INPUT_UNCHANGED, "mul_", COLOUR, {"other": 2}),
         ("confirmed", Kind.DROPS_LAYOUT, "contiguous", COLOUR, {}),
         ("refuted", Kind.DROPS_LAYOUT, "clone", COLOUR, {}),
+        ("confirmed", Kind.DROPS_LAYOUT, "contiguous", COLOUR.but(strides=(120, 1, 30, 6)), {}),
+        ("refuted", Kind.DROPS_LAYOUT, "contiguous", GRAY, {}),
+        ("confirmed", Kind.BATCH_STRIDE_DECIDES, "nn.functional.max_pool2d", LOST, {"kernel_size": 2}),
+        ("refuted", Kind.BATCH_STRIDE_DECIDES, "nn.functional.max_pool2d", COLOUR, {"kernel_size": 2}),
+        ("refuted", Kind.BATCH_STRIDE_DECIDES, "nn.functional.max_pool2d", image((1, 3, 4, 5)), {"kernel_size": 2}),
+        ("refuted", Kind.BATCH_STRIDE_DECIDES, "clone", LOST, {}),
+        ("confirmed", Kind.NUMBERS_STAY, "reshape", image((2, 3, 4, 5)), {"shape": (2, 4, 5, 3)}),
+        ("confirmed", Kind.NUMBERS_STAY, "view", image((2, 3, 20), (0, 1, 2)), {"shape": (2, 4, 5, 3)}),
+        ("refuted", Kind.NUMBERS_STAY, "reshape", image((2, 3, 4, 5)), {"shape": (2, 12, 5)}),
+        ("refuted", Kind.NUMBERS_STAY, "reshape", image((2, 3, 4, 5)), {"shape": (6, 2, 2, 5)}),
+        ("inconclusive", Kind.NUMBERS_STAY, "reshape", image((2, 3, 4, 5)), {"shape": (2, 6, 10)}),
         ("confirmed", Kind.ANSWERS_FALSE, "is_contiguous", COLOUR, {"memory_format": "contiguous_format"}),
         ("refuted", Kind.ANSWERS_TRUE, "is_contiguous", COLOUR, {"memory_format": "contiguous_format"}),
         ("confirmed", Kind.MEMORY_ORDER, "data_ptr", COLOUR, {}),
