@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from stridelint.rules.screening import Flow, Nodes, Steps, name_of
+from stridelint.rules.screening import Flow, Nodes, Steps, name_of, of_torch
 
 _CHANGERS = frozenset(
     """T mT H mH transpose permute t swapaxes swapdims movedim moveaxis expand expand_as broadcast_to unfold narrow select diagonal chunk
@@ -43,10 +43,13 @@ class Strided(Flow):
         return True if isinstance(node, ast.Subscript) and _cuts(node.slice) else None
 
     def follow(self, node: ast.expr, unit: str) -> Steps:
-        """What an index is made of does not matter."""
+        """What an index is made of does not matter; an object that is called may be a module."""
         if isinstance(node, ast.Subscript) and not _cuts(node.slice):
             return [node.value]
-        return super().follow(node, unit)
+        steps = super().follow(node, unit)
+        if isinstance(steps, list) and isinstance(node, ast.Call) and not of_torch(node.func):
+            return [*steps, ("", "forward()"), ("", "__call__()")]
+        return steps
 
 
 def _cuts(index: ast.expr) -> bool:
