@@ -52,8 +52,8 @@ def words_of(text: str) -> frozenset[str]:
 def choices_of(path: Path, scope: ModuleScope, node: cst.FunctionDef, owner: cst.ClassDef | None) -> list[Choices]:
     """All lists of choices that a test runs through."""
     found: list[Choices] = []
-    for decorator in [*node.decorators, *(owner.decorators if owner is not None else ())]:
-        call = decorator.decorator
+    decorators = [*node.decorators, *(owner.decorators if owner is not None else ())]
+    for call in [*(each.decorator for each in decorators), *_marks(path, owner)]:
         if not isinstance(call, cst.Call):
             continue
         name = dotted_name(call.func).split(".")[-1]
@@ -68,6 +68,31 @@ def choices_of(path: Path, scope: ModuleScope, node: cst.FunctionDef, owner: cst
         if param.name.value not in given:
             found += _of_fixture(path, scope, param.name.value, set())
     return found
+
+
+def _marks(path: Path, owner: cst.ClassDef | None) -> list[cst.BaseExpression]:
+    """What `pytestmark` says for all tests of the class and of the module."""
+    module = path.program.module
+    values = list(path.program.once(module, _marked, module))
+    if owner is not None:
+        values += _marked(owner.body)
+    return [
+        each
+        for value in values
+        for each in ([part.value for part in value.elements] if isinstance(value, (cst.List, cst.Tuple)) else [value])
+    ]
+
+
+def _marked(block: cst.Module | cst.BaseSuite) -> list[cst.BaseExpression]:
+    return [
+        small.value
+        for line in block.body
+        if isinstance(line, cst.SimpleStatementLine)
+        for small in line.body
+        if isinstance(small, cst.Assign)
+        and isinstance(small.targets[0].target, cst.Name)
+        and small.targets[0].target.value == "pytestmark"
+    ]
 
 
 def fixture_node(scope: ModuleScope, name: str) -> cst.FunctionDef | None:

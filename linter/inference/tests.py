@@ -14,13 +14,14 @@ from stridelint.linter.inference.calls import call_function
 from stridelint.linter.inference.parametrized import Choice, choices_of, fixture_node, request_of, words_of
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised, Returned
 from stridelint.linter.inference.program import Program
-from stridelint.linter.inference.scopes import ModuleScope, make_class
+from stridelint.linter.inference.scopes import ModuleScope, flat_statements, make_class
 from stridelint.linter.inference.syntax import comments, source_code, walk
 from stridelint.linter.inference.values import Arguments, Class, Function, Instance, Sequence, Unknown, Value
 from stridelint.rules.events import Parameter, Site, TestEvent, TestRun
 
 MAX_RUNS = 24
 PATHS_PER_RUN = 6
+MAX_HEIRS = 4
 
 
 def is_test(node: cst.FunctionDef, owner: cst.ClassDef | None) -> bool:
@@ -31,16 +32,34 @@ def is_test(node: cst.FunctionDef, owner: cst.ClassDef | None) -> bool:
 def read_test(program: Program, node: cst.FunctionDef, owner: cst.ClassDef | None) -> None:
     """Run a test for each choice of its parameters and show the rules all of them."""
     state = _Runs(program, node, owner)
-    for index in range(MAX_RUNS):
-        state.index = index
-        roots.explore(program, state, steps=roots.ROOT_STEPS, grad_mode=True, paths=PATHS_PER_RUN)
-        if index + 1 >= state.total:
-            break
+    for state.owner in _collected(program, node, owner):
+        for index in range(MAX_RUNS):
+            state.index = index
+            roots.explore(program, state, steps=roots.ROOT_STEPS, grad_mode=True, paths=PATHS_PER_RUN)
+            if index + 1 >= state.total:
+                break
     if state.runs:
         words = frozenset(state.words | state.subject)
         program.judge_test(
             TestEvent(node.name.value, Site(node), words, tuple(state.runs), frozenset(state.subject), state.complete)
         )
+
+
+def _collected(
+    program: Program, node: cst.FunctionDef, owner: cst.ClassDef | None
+) -> list[cst.ClassDef] | list[cst.ClassDef | None]:
+    """The classes in which a test runs: its own, if that is collected, and those that inherit it."""
+    if owner is None:
+        return [None]
+    heirs = [
+        each
+        for each in flat_statements(program.module.body)
+        if isinstance(each, cst.ClassDef)
+        and any(isinstance(base.value, cst.Name) and base.value.value == owner.name.value for base in each.bases)
+        and not any(isinstance(own, cst.FunctionDef) and own.name.value == node.name.value for own in each.body.body)
+    ][:MAX_HEIRS]
+    alone = owner.name.value.startswith("Test") or bool(owner.bases) or not heirs
+    return [owner, *heirs] if alone else heirs
 
 
 class _Runs:
