@@ -5,36 +5,43 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from stridelint.linter import config, run as runner, source
 from stridelint.linter.config import ConfigError, Settings
-from stridelint.linter.discover import discover, unique
+from stridelint.linter.discover import Target, discover, unique
 
 if TYPE_CHECKING:
     import argparse
 
     from stridelint.linter.findings import Report
     from stridelint.linter.fixing_command import Mended
+    from stridelint.linter.reports.context import Context
 
 T = TypeVar("T")
 
 
 class Checked(NamedTuple):
-    """What a run came to. `mended`: the files in which something was fixed. `given`: the bytes from standard input."""
+    """What a run came to.
+
+    mended: the files in which something was fixed. given: the bytes from standard input if they are to be printed fixed.
+    texts: what was read from elsewhere than files. error_stale: a baseline with stale entries makes the run fail.
+    """
 
     report: Report
     show_skipped: bool
     mended: list[Mended]
     given: bytes | None = None
+    texts: Mapping[str, bytes] = {}
+    error_stale: bool = False
 
 
 def run(options: argparse.Namespace) -> int:
     """Check what the options say, write the report, and return the exit status."""
     if options.fail_on != "any" and not options.probe:
         raise ConfigError(f"--fail-on {options.fail_on} needs --probe")
-    if options.diff and (options.format != "text" or options.output):
+    if options.diff and (options.format not in (None, "text") or options.output):
         raise ConfigError("--diff prints a diff: it does not go with --format or --output")
     if options.operators:
         with _operators(options.operators):
@@ -59,13 +66,13 @@ def _operators(path: str) -> Iterator[None]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    output: TextIO | None = None
-    if options.output:
-        # Before the work, so that a wrong path does not cost a long run.
-        try:
-            output = open(options.output, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
-        except OSError as error:
-            raise ConfigError(f"cannot write {options.output}: {error.strerror}") from None
+    from stridelint.linter.reports import outputs
+
+    if options.baseline is not None or options.update_baseline or options.prune_baseline:
+        from stridelint.linter import baseline_command
+
+        baseline_command.check_options(options)
+    wanted = outputs.wanted(options.format, options.output)
     checked = _probed(options) if options.probe and not options.diff else _checked(options)
     report = checked.report
     if options.diff:
@@ -73,16 +80,38 @@ def _run(options: argparse.Namespace) -> int:
 
         status = fixing_command.show(checked.mended, report if checked.show_skipped else None)
         return 0 if options.exit_zero else status
-    if output is not None:
-        with output:
-            _write(report, options, output, checked.show_skipped)
-    else:
-        _write(report, options, sys.stdout if checked.given is None else sys.stderr, checked.show_skipped)
+    stdout = sys.stdout if checked.given is None else sys.stderr
+    is_complete = outputs.write_all(wanted, report, _context(checked, options), stdout)
     if checked.given is not None:
         from stridelint.linter import fixing_command
 
         fixing_command.print_fixed(checked.given, checked.mended)
-    return 1 if fails(report, options.fail_on) and not options.exit_zero else 0
+    if report.stale:
+        from stridelint.linter import baseline_command
+
+        baseline_command.tell_stale(report, checked.error_stale)
+    if not is_complete:
+        return 2
+    failed = fails(report, options.fail_on) or (checked.error_stale and bool(report.stale))
+    return 1 if failed and not options.exit_zero else 0
+
+
+def _context(checked: Checked, options: argparse.Namespace) -> Context:
+    import datetime
+
+    from stridelint.linter.fingerprints import Sources
+    from stridelint.linter.reports.context import Context, root_of
+
+    return Context(
+        Sources(checked.texts),
+        root_of(os.getcwd()),
+        show_skipped=checked.show_skipped,
+        show_suppressed=options.show_suppressed,
+        statistics=options.statistics,
+        unsafe_fixes=options.unsafe_fixes,
+        paths=tuple(options.paths or ["."]),
+        day=datetime.date.today().isoformat(),
+    )
 
 
 def fails(report: Report, fail_on: str) -> bool:
@@ -111,11 +140,15 @@ def _checked(options: argparse.Namespace) -> Checked:
     jobs: dict[Settings, list[runner.Job]] = {}
     excluded = 0
     given: bytes | None = None
+    texts: dict[str, bytes] = {}
+    asked: list[Settings] = []
     if paths == ["-"]:
         settings = settings_of(options.stdin_filename or ".")
         _validate(settings)
+        asked.append(settings)
         name, data = options.stdin_filename or "<stdin>", sys.stdin.buffer.read()
         given = data if options.fix and not options.diff else None
+        texts[name] = data
         try:
             jobs[settings] = [(source.from_bytes(name, data, explicit=True), settings)]
         except source.Unreadable as error:
@@ -131,6 +164,7 @@ def _checked(options: argparse.Namespace) -> Checked:
         for path in paths:
             settings = settings_of(path)
             _validate(settings)
+            asked.append(settings)
             found = discover(path, settings)
             excluded += found.excluded
             targets += found.targets
@@ -145,7 +179,30 @@ def _checked(options: argparse.Namespace) -> Checked:
         from stridelint.linter import fixing_command
 
         report, mended = fixing_command.fix(report, every, options)
-    return Checked(report, not report.skipped or any(_shows_skipped(settings) for settings in jobs), mended, given)
+        texts.update((each.file.path, each.fixes.data) for each in mended if each.file.path in texts)
+    report = _without_known(report, asked, every, texts, options)
+    shows_skipped = not report.skipped or any(_shows_skipped(settings) for settings in jobs)
+    error_stale = options.error_stale_baseline or any(settings.error_stale_baseline for settings in asked)
+    return Checked(report, shows_skipped, mended, given, texts, error_stale)
+
+
+def _without_known(
+    report: Report,
+    asked: list[Settings],
+    jobs: list[runner.Job],
+    texts: Mapping[str, bytes],
+    options: argparse.Namespace,
+) -> Report:
+    """The report without the findings that a baseline knows; they are set apart."""
+    named = options.baseline is not None or options.update_baseline or options.prune_baseline
+    if options.diff or not (named or any(settings.baseline for settings in asked)):
+        return report
+    from stridelint.linter import baseline_command
+    from stridelint.linter.fingerprints import Sources
+
+    return baseline_command.apply(
+        report, asked, {item.path: settings for item, settings in jobs}, Sources(texts), options
+    )
 
 
 def _settings(options: argparse.Namespace) -> Callable[[str], Settings]:
@@ -194,20 +251,3 @@ def _shows_skipped(settings: Settings) -> bool:
     from stridelint.linter.selection import select
 
     return select(settings).shows_skipped
-
-
-def _write(report: Report, options: argparse.Namespace, stream: TextIO, show_skipped: bool) -> None:
-    if options.format == "json":
-        from stridelint.linter.reports import json
-
-        stream.write(json.render(report) + "\n")
-        return
-    from stridelint.linter.reports import text
-
-    for line in text.render(report, _colour(stream), options.statistics, show_skipped, options.unsafe_fixes):
-        stream.write(line + "\n")
-
-
-def _colour(stream: TextIO) -> bool:
-    """Colour for a terminal, unless the user says no (https://no-color.org)."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

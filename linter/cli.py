@@ -30,7 +30,8 @@ exit status:
 _CHECK_EPILOG = """\
 examples:
   stridelint check .
-  stridelint check --format json --output findings.json src
+  stridelint check --output html:audit.html --output sarif:audit.sarif src
+  stridelint check --baseline stridelint-baseline.json --update-baseline .
   stridelint check --select TLC1,TLC301 --ignore TLC103 src
   stridelint check --diff src               what --fix would change
   git show :model.py | stridelint check --stdin-filename model.py -
@@ -166,6 +167,8 @@ def _run(name: str, options: argparse.Namespace) -> int:
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
+    from stridelint.linter.reports import outputs
+
     parser.add_argument("paths", metavar="PATH", nargs="*", help="files, folders, or - for standard input (default: .)")
     parser.add_argument(
         "--stdin-filename", metavar="NAME", help="what to call standard input, also to find its settings"
@@ -199,10 +202,36 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         help="which findings make the exit status 1: all (default), or those that the probe confirms",
     )
     output = parser.add_argument_group("output")
-    output.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
-    output.add_argument("--output", metavar="FILE", help="write the report there")
+    output.add_argument(
+        "--format",
+        choices=outputs.FORMATS,
+        help="how to report on standard output, or in a plain --output FILE (default: text)",
+    )
+    output.add_argument(
+        "--output",
+        metavar="[FORMAT:]FILE",
+        action="append",
+        help="write a report there; several of them from one run: --output html:audit.html --output sarif:audit.sarif",
+    )
+    output.add_argument(
+        "--show-suppressed",
+        action="store_true",
+        help="in json, sarif and html also findings that noqa hides or that are in the baseline, marked so",
+    )
     output.add_argument("--statistics", action="store_true", help="count findings by rule (text)")
     output.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
+    known = parser.add_argument_group("baseline: findings to live with (see docs/baseline.md)")
+    known.add_argument("--baseline", metavar="FILE", help="report only findings that are not in this file")
+    known.add_argument("--no-baseline", action="store_true", help="report all findings, whatever baseline the configuration names")
+    known.add_argument(
+        "--update-baseline", action="store_true", help="write all present findings into the baseline, and exit 0"
+    )
+    known.add_argument(
+        "--prune-baseline", action="store_true", help="take entries out of the baseline whose findings are gone"
+    )
+    known.add_argument(
+        "--error-stale-baseline", action="store_true", help="exit 1 if the baseline has such entries"
+    )
     files = parser.add_argument_group("configuration and files")
     which = files.add_mutually_exclusive_group()
     which.add_argument("--config", metavar="FILE", help="read settings from this file")

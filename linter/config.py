@@ -22,7 +22,7 @@ class ConfigError(Exception):
 class Settings(NamedTuple):
     """How to check. `select` empty means all rules; `exclude` None means the built-in list; `jobs` 0 means auto.
 
-    `root` is the folder that `exclude` patterns are relative to: that of the configuration file.
+    `root` is the folder that `exclude` patterns and `baseline` are relative to: that of the configuration file.
     """
 
     select: tuple[str, ...] = ()
@@ -34,6 +34,8 @@ class Settings(NamedTuple):
     force_exclude: bool = False
     jobs: int = 0
     root: str = ""
+    baseline: str = ""
+    error_stale_baseline: bool = False
 
 
 def _strings(value: object) -> tuple[str, ...]:
@@ -45,6 +47,12 @@ def _strings(value: object) -> tuple[str, ...]:
 def _truth(value: object) -> bool:
     if not isinstance(value, bool):
         raise ConfigError("must be true or false")
+    return value
+
+
+def _path(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ConfigError("must be a path, relative to this file")
     return value
 
 
@@ -76,6 +84,8 @@ KEYS: Mapping[str, Callable[[object], object]] = {
     "extend-exclude": _strings,
     "force-exclude": _truth,
     "jobs": jobs,
+    "baseline": _path,
+    "error-stale-baseline": _truth,
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,15 @@ def summary(rule: type[Rule]) -> str:
 
 def sections(rule: type[Rule]) -> dict[str, str]:
     """The text under each heading; a heading may be marked with `##` or stand alone on its line."""
+    return {title: "\n".join(lines).strip() for title, lines in _sections(rule).items()}
+
+
+def even_sections(rule: type[Rule]) -> dict[str, str]:
+    """The same without the indentation of the docstring."""
+    return {title: textwrap.dedent("\n".join(lines)).strip() for title, lines in _sections(rule).items()}
+
+
+def _sections(rule: type[Rule]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     current: list[str] = []
     for line in inspect.cleandoc(rule.__doc__ or "").splitlines():
@@ -38,7 +48,7 @@ def sections(rule: type[Rule]) -> dict[str, str]:
             current = found.setdefault(title, [])
         elif not re.fullmatch(r"[-=~]{3,}", line.strip()):
             current.append(line)
-    return {title: "\n".join(lines).strip() for title, lines in found.items()}
+    return found
 
 
 def page(rule: type[Rule]) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from stridelint.linter.baseline import Entry
 
 
 class Remark(NamedTuple):
@@ -92,7 +95,11 @@ class Outcome(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What came of a whole run, in order of path and line. `fixed`: findings that were fixed, and are not among the findings."""
+    """What came of a whole run, in order of path and line.
+
+    fixed: findings that were fixed, and are not among the findings. hidden: those that a noqa comment hides.
+    known: those in a baseline, which are not among the findings either; stale: baselines with entries whose findings are gone.
+    """
 
     findings: tuple[Reported, ...]
     skipped: tuple[Skipped, ...]
@@ -100,3 +107,7 @@ class Report(NamedTuple):
     checked: int
     excluded: int
     fixed: int = 0
+    hidden: tuple[Reported, ...] = ()
+    known: tuple[Reported, ...] = ()
+    stale: tuple[tuple[str, Entry], ...] = ()
+    has_baseline: bool = False

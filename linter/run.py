@@ -51,6 +51,7 @@ def check_all(jobs: Iterable[Job], processes: int = 0, excluded: int = 0) -> Rep
         sum(len(outcome.suppressed) for outcome in outcomes),
         checked,
         excluded,
+        hidden=tuple(sorted(finding for outcome in outcomes for finding in outcome.suppressed)),
     )
 
 

@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from stridelint.linter.findings import Patch, Report
+from stridelint.linter.findings import Patch, Report, Reported
+
+if TYPE_CHECKING:
+    from stridelint.linter.reports.context import Context
 
 
-def render(report: Report) -> str:
+def render(report: Report, context: Context) -> str:
     """The report as one JSON document. Lines and columns count from 1; the end column is the one after the last character."""
     import json
 
-    findings = [
-        {
-            "path": finding.path,
-            "line": finding.line,
-            "column": finding.column,
-            "end_line": finding.end_line,
-            "end_column": finding.end_column,
-            "code": finding.code,
-            "name": finding.name,
-            "message": finding.message,
-            "severity": finding.severity,
-            "confidence": finding.confidence,
-            "notes": [note._asdict() for note in finding.notes],
-            "fix": _fix(finding.patch),
-            "witness": json.loads(finding.witness),
-            **({} if finding.probe is None else {"probe": finding.probe._asdict()}),
-        }
-        for finding in report.findings
-    ]
-    document = {"version": 1, "findings": findings, "skipped": [skipped._asdict() for skipped in report.skipped]}
-    return json.dumps(document, indent=2)
+    document: dict[str, Any] = {"version": 1, "findings": [_finding(finding) for finding in report.findings]}
+    if context.show_suppressed:
+        document["suppressed"] = [_finding(finding) for finding in report.hidden]
+    if report.has_baseline:
+        stale = [{"baseline": file, **entry._asdict()} for file, entry in report.stale]
+        document["baseline"] = {"known": len(report.known), "stale": stale}
+        if context.show_suppressed:
+            document["baseline"]["findings"] = [_finding(finding) for finding in report.known]
+    document["skipped"] = [skipped._asdict() for skipped in report.skipped]
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _finding(finding: Reported) -> dict[str, Any]:
+    import json
+
+    return {
+        "path": finding.path,
+        "line": finding.line,
+        "column": finding.column,
+        "end_line": finding.end_line,
+        "end_column": finding.end_column,
+        "code": finding.code,
+        "name": finding.name,
+        "message": finding.message,
+        "severity": finding.severity,
+        "confidence": finding.confidence,
+        "notes": [note._asdict() for note in finding.notes],
+        "fix": _fix(finding.patch),
+        "witness": json.loads(finding.witness),
+        **({} if finding.probe is None else {"probe": finding.probe._asdict()}),
+    }
 
 
 def _fix(patch: Patch) -> dict[str, Any] | None:

@@ -3,49 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stridelint.linter.findings import Report, Reported, Verdict
+from stridelint.linter.reports.escaping import line, visible
+
+if TYPE_CHECKING:
+    from stridelint.linter.reports.context import Context
 
 _VERDICTS = {"confirmed": "32", "refuted": "31", "inconclusive": "33"}
 _COLOURS = {"error": "31", "warning": "33", "note": "36"}
 
 
-def render(
-    report: Report,
-    colour: bool = False,
-    statistics: bool = False,
-    show_skipped: bool = True,
-    unsafe_fixes: bool = False,
-) -> Iterator[str]:
-    """The lines of the report. What `--fix` can fix is marked `[*]`, with `unsafe_fixes` all that can be fixed."""
-    paint = _paint if colour else _plain
+def render(report: Report, context: Context) -> str:
+    """The report. What `--fix` can fix is marked `[*]`, with `unsafe_fixes` all that can be fixed."""
+    return "".join(f"{each}\n" for each in _lines(report, context))
+
+
+def _lines(report: Report, context: Context) -> Iterator[str]:
+    paint = _paint if context.colour else _plain
     for finding in report.findings:
-        place = paint("1", finding.path) + f":{finding.line}:{finding.column}:"
-        code = paint(_COLOURS.get(finding.severity, "1"), finding.code)
-        sure = " (possible)" if finding.confidence == "possible" else ""
-        star = f" [{paint('36', '*')}]" if finding.is_fixable(unsafe_fixes) else ""
-        yield f"{place} {code} [{finding.name}]{star} {finding.message}{sure}"
-        for line in _excerpt(finding):
-            yield paint("2", line)
-        for note in finding.notes:
-            yield f"    {note.path}:{note.line}: {paint('36', 'note')}: {note.message}"
-        if finding.probe is not None:
-            yield f"    {paint(_VERDICTS[finding.probe.verdict], 'probe')}: {_verdict(finding.probe)}"
-    if show_skipped:
+        yield from _finding(finding, context)
+    if context.show_skipped:
         for skipped in report.skipped:
-            yield f"{paint('1', skipped.path)}: {paint('36', 'TLC901')} [could-not-analyse] {skipped.reason}"
-    if statistics and report.findings:
+            place = paint("1", line(skipped.path))
+            yield f"{place}: {paint('36', 'TLC901')} [could-not-analyse] {line(skipped.reason)}"
+    if context.statistics and report.findings:
         yield ""
         yield from _statistics(report)
     if report.findings:
         yield ""
-    yield _summary(report)
-    fixable = _fixable(report, unsafe_fixes)
+    yield summary(report)
+    fixable = _fixable(report, context.unsafe_fixes)
     if fixable:
         yield fixable
 
 
-def _verdict(probe: Verdict) -> str:
+def _finding(finding: Reported, context: Context) -> Iterator[str]:
+    paint = _paint if context.colour else _plain
+    place = paint("1", line(finding.path)) + f":{finding.line}:{finding.column}:"
+    code = paint(_COLOURS.get(finding.severity, "1"), finding.code)
+    sure = " (possible)" if finding.confidence == "possible" else ""
+    star = f" [{paint('36', '*')}]" if finding.is_fixable(context.unsafe_fixes) else ""
+    yield f"{place} {code} [{finding.name}]{star} {line(finding.message)}{sure}"
+    for each in _excerpt(finding):
+        yield paint("2", each)
+    for note in finding.notes:
+        yield f"    {line(note.path)}:{note.line}: {paint('36', 'note')}: {line(note.message)}"
+    if finding.probe is not None:
+        yield f"    {paint(_VERDICTS[finding.probe.verdict], 'probe')}: {line(verdict(finding.probe))}"
+
+
+def verdict(probe: Verdict) -> str:
+    """What a replay came to, in one line."""
     where = "fake tensors, a device is missing" if probe.device == "fake" else probe.device
     told = probe.observed if probe.verdict == "confirmed" else probe.reason
     return f"{probe.verdict} on {where}, torch {probe.torch}: {told}"
@@ -56,12 +66,13 @@ def _excerpt(finding: Reported) -> Iterator[str]:
     if not source:
         return
     number = str(finding.line)
-    yield f"    {number} | {source}"
+    yield f"    {number} | {visible(source)}"
     start = finding.column - 1
     stop = finding.end_column - 1 if finding.end_line == finding.line else len(source)
     # Tabs stay tabs, so that the carets stand right at any tab width.
-    before = "".join("\t" if character == "\t" else " " * _width(character) for character in source[:start])
-    marks = "^" * max(1, sum(map(_width, source[start:stop])))
+    shown = visible(source[:start])
+    before = "".join("\t" if character == "\t" else " " * _width(character) for character in shown)
+    marks = "^" * max(1, sum(map(_width, visible(source[start:stop]))))
     yield f"    {' ' * len(number)} | {before}{marks}"
 
 
@@ -84,7 +95,8 @@ def _statistics(report: Report) -> Iterator[str]:
         yield f"{count:6} {code} {name}"
 
 
-def _summary(report: Report) -> str:
+def summary(report: Report) -> str:
+    """What the run came to, in one line."""
     number = len(report.findings)
     files = len({finding.path for finding in report.findings})
     text = f"Found {_count(number, 'finding')} in {_count(files, 'file')}" if number else "No findings"
@@ -95,6 +107,8 @@ def _summary(report: Report) -> str:
         details.append(f"{len({skipped.path for skipped in report.skipped})} skipped")
     if report.suppressed:
         details.append(f"{report.suppressed} suppressed by noqa")
+    if report.has_baseline:
+        details.append(f"{len(report.known)} in the baseline")
     if report.excluded:
         details.append(f"{_count(report.excluded, 'file')} excluded")
     verdicts = [finding.probe.verdict for finding in report.findings if finding.probe is not None]

@@ -1,0 +1,58 @@
+"""What the reports share besides the findings: where files lie, what they hold, and what the user wants to see."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from stridelint.linter.fingerprints import Sources
+
+SEVERITIES = ("error", "warning", "note")
+
+
+def ignore(remark: str) -> None:
+    """Where remarks go that nobody asked for."""
+
+
+class Context(NamedTuple):
+    """root: the folder that paths in reports for platforms are relative to, that of the repository.
+
+    show_skipped: name the files that were not analysed. show_suppressed: also findings that are hidden or in a baseline,
+    in formats that can mark them. remark: tells the user what a report leaves out. paths: what was checked, as the user
+    named it. day: when, as text.
+    """
+
+    sources: Sources
+    root: str
+    show_skipped: bool = True
+    show_suppressed: bool = False
+    statistics: bool = False
+    unsafe_fixes: bool = False
+    colour: bool = False
+    remark: Callable[[str], None] = ignore
+    paths: tuple[str, ...] = ()
+    day: str = ""
+
+    def relative(self, path: str) -> str | None:
+        """A path as platforms want it: from the root, links resolved, with `/`; None for a file outside of the root."""
+        root = os.path.realpath(self.root)
+        for candidate in (os.path.realpath(path), os.path.abspath(path)):
+            inside = os.path.relpath(candidate, root)
+            if inside != os.pardir and not inside.startswith(os.pardir + os.sep) and not os.path.isabs(inside):
+                return inside.replace(os.sep, "/")
+        return None
+
+    def place(self, path: str) -> str:
+        """A path as platforms want it, or as it is if the file lies elsewhere."""
+        return self.relative(path) or path.replace(os.sep, "/")
+
+
+def root_of(folder: str) -> str:
+    """The folder of the repository that a folder belongs to, or the folder itself."""
+    here = os.path.abspath(folder)
+    while not os.path.exists(os.path.join(here, ".git")):
+        here, below = os.path.dirname(here), here
+        if here == below:
+            return os.path.abspath(folder)
+    return here
