@@ -47,7 +47,7 @@ def read_test(program: Program, node: cst.FunctionDef, owner: cst.ClassDef | Non
 
 def _collected(
     program: Program, node: cst.FunctionDef, owner: cst.ClassDef | None
-) -> list[cst.ClassDef] | list[cst.ClassDef | None]:
+) -> list[cst.ClassDef | None]:
     """The classes in which a test runs: its own, if that is collected, and those that inherit it."""
     if owner is None:
         return [None]
@@ -59,7 +59,7 @@ def _collected(
         and not any(isinstance(own, cst.FunctionDef) and own.name.value == node.name.value for own in each.body.body)
     ][:MAX_HEIRS]
     alone = owner.name.value.startswith("Test") or bool(owner.bases) or not heirs
-    return [owner, *heirs] if alone else heirs
+    return [owner, *heirs] if alone else [*heirs]
 
 
 class _Runs:
