@@ -45,9 +45,10 @@ class LayoutDropped(Rule):
     """
     What it does:
         Finds places where a tensor that was made channels_last comes out row-major: operators that drop the layout
-        (`masked_fill`, `index_select`, `repeat`, `cumsum`, `instance_norm`, `grid_sample` ...), `x.new_zeros(shape)`, `.contiguous()`
-        right after the axes were permuted back, `cat` with one row-major part, buffers made from the shape only, and
-        custom operators whose fake kernel promises other strides than the real one.
+        (`masked_fill`, `index_select`, `repeat`, `cumsum`, `softmax`, `grid_sample` ...), `x.new_zeros(shape)`, `.contiguous()`
+        right after the axes were permuted back or between two layers, `cat` with one row-major part, buffers made from the
+        shape only, and custom operators whose fake kernel promises other strides than the real one. A softmax that a
+        module's `forward` returns, or of which an argmax is taken, ends a network and is left out.
 
     Why is this bad?
         From there on every convolution converts its input again, or the rest of the network runs in the slower layout.
