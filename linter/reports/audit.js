@@ -79,7 +79,8 @@
   addEventListener("beforeprint", () => {
     for (const finding of findings) finding.open = true;
   });
+  // First what the address asks for, since applying writes it anew.
+  follow();
   apply();
   label();
-  follow();
 })();

@@ -31,7 +31,7 @@ def _annotation(finding: Reported, context: Context) -> str:
         place |= {"col": str(finding.column), "endColumn": str(finding.end_column)}
     else:
         place["endLine"] = str(finding.end_line)
-    place["title"] = f"{finding.code} {finding.name}"
+    place["title"] = line(f"{finding.code} {finding.name}")
     properties = ",".join(f"{name}={_property(value)}" for name, value in place.items())
     return f"::{LEVELS[finding.severity]} {properties}::{_data(chr(10).join(_message(finding, context)))}"
 

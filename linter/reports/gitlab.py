@@ -24,7 +24,7 @@ def _issue(finding: Reported, fingerprint: str, context: Context) -> dict[str, o
     return {
         "type": "issue",
         "check_name": finding.code,
-        "description": f"{finding.code} [{finding.name}] {line(finding.message)}",
+        "description": f"{finding.code} [{line(finding.name)}] {line(finding.message)}",
         "content": {"body": "\n".join(_story(finding, context))},
         "categories": ["Bug Risk"],
         "severity": SEVERITIES[finding.severity],

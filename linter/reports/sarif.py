@@ -43,16 +43,15 @@ def render(report: Report, context: Context) -> str:
     marked.sort(key=lambda each: (SEVERITIES.index(each[0].severity), each[2], each[1] == "unchanged", each[0]))
     cut = _cut(len(marked), context)
     marked = marked[:MOST_RESULTS]
-    numbers = dict(
-        zip(sorted(each[0] for each in marked), context.sources.numbered(sorted(each[0] for each in marked)))
-    )
+    fingerprints = dict(context.sources.numbered(sorted(finding for finding, _, _ in marked)))
     rules = _rules(finding for finding, _, _ in marked)
+    indices = {code: index for index, code in enumerate(rules)}
     places = _Places(context)
     results = [
-        _result(finding, state, is_hidden, numbers[finding][1], list(rules).index(finding.code), places)
+        _result(finding, state, is_hidden, fingerprints[finding], indices[finding.code], places)
         for finding, state, is_hidden in marked
     ]
-    notifications = [_notification(each, places) for each in report.skipped]
+    notifications = [_notification(each, places) for each in report.skipped if context.show_skipped]
     notifications += [{"level": "warning", "message": {"text": remark}} for remark in cut]
     run = {
         "tool": {"driver": _driver(list(rules.values()))},

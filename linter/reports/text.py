@@ -45,7 +45,7 @@ def _finding(finding: Reported, context: Context) -> Iterator[str]:
     code = paint(_COLOURS.get(finding.severity, "1"), finding.code)
     sure = " (possible)" if finding.confidence == "possible" else ""
     star = f" [{paint('36', '*')}]" if finding.is_fixable(context.unsafe_fixes) else ""
-    yield f"{place} {code} [{finding.name}]{star} {line(finding.message)}{sure}"
+    yield f"{place} {code} [{line(finding.name)}]{star} {line(finding.message)}{sure}"
     for each in _excerpt(finding):
         yield paint("2", each)
     for note in finding.notes:
