@@ -107,11 +107,13 @@ def _verdict(finding: Document, seen: list[Document], spots: list[Document]) -> 
     here = [spot for spot in spots if _overlap(spot, finding)]
     calls = sum(spot["calls"] for spot in here)
     if any(_same(each, finding) for each in seen):
+        calls = sum(spot["calls"] for spot in here if code in spot["codes"])
         raised = next((each["raised"] for each in seen if _same(each, finding) and each["raised"]), "")
         return _told(
             CONFIRMED, f"torch raises {raised}" if raised else "the rule reports the call that was made here", calls
         )
     if any(f"{code}?" in spot["codes"] for spot in here):
+        calls = sum(spot["calls"] for spot in here if f"{code}?" in spot["codes"])
         return _told(CONFIRMED, "the call was made here with tensors of these layouts", calls)
     if not here:
         return _told(UNREACHED, "no call of torch was seen here", 0)

@@ -143,7 +143,8 @@ HELPER = """\
 import torch
 import helper
 
-helper.run([torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)])
+images = getattr(torch, "".join(["ra", "nd"]))(2, 3, 4, 5)  # the reader does not know what that is
+helper.run([images.to(memory_format=torch.channels_last)])
 """
 
 

@@ -21,11 +21,12 @@ from model import Net
 
 def main():
     torch.manual_seed(0)
-    model = Net().to(memory_format=torch.channels_last)
+    to = "".join(["t", "o"])  # the reader cannot know
+    model = getattr(Net(), to)(memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     for epoch in range(2):
         for images, labels in DataLoader(Images(), batch_size=4, num_workers=1):
-            images = images.to(memory_format=torch.channels_last)
+            images = getattr(images, to)(memory_format=torch.channels_last)
             loss = nn.functional.cross_entropy(model(images), labels)
             optimizer.zero_grad()
             loss.backward()
@@ -79,5 +80,5 @@ def test_a_layout_is_followed_through_files_layers_and_epochs(tmp_path: Path) ->
     assert not report["failures"], report["failure"]
     (hazard,) = report["hazards"]
     assert (hazard["path"], hazard["line"], hazard["code"]) == ("model.py", 17, "TLC107")
-    assert {"path": "train.py", "line": 14, "message": "'x' becomes channels_last here"} in hazard["notes"]
+    assert {"path": "train.py", "line": 15, "message": "'x' becomes channels_last here"} in hazard["notes"]
     assert report["layout"] == [{"path": "model.py", "line": 17, "column": 13, "operator": "masked_fill", "calls": 4}]
