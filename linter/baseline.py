@@ -114,7 +114,7 @@ def read(path: str) -> list[Entry]:
     """The entries of a baseline. Raises ConfigError for what is none, and FileNotFoundError."""
     try:
         with open(path, encoding="utf-8") as file:
-            document = json.load(file)
+            document = json.load(file, object_pairs_hook=_together)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -129,6 +129,15 @@ def read(path: str) -> list[Entry]:
     return [
         _entry(path, name, line) for name, lines in document["files"].items() for line in _listed(path, name, lines)
     ]
+
+
+def _together(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; lists of one name are joined, as a merge may leave a file's entries in two places."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        before = found.get(key)
+        found[key] = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
+    return found
 
 
 def _listed(baseline: str, name: str, lines: object) -> Collection[Any]:

@@ -75,11 +75,18 @@ def _after(report: Report, mended: Iterable[Mended]) -> Report:
     now = {each.file.path: each.fixes for each in mended}
     findings: list[Reported] = [each for each in report.findings if each.path not in now]
     skipped: list[Skipped] = [each for each in report.skipped if each.path not in now]
+    hidden: list[Reported] = [each for each in report.hidden if each.path not in now]
     for fixes in now.values():
         findings += fixes.outcome.findings
         skipped += fixes.outcome.skipped
+        hidden += fixes.outcome.suppressed
     fixed = sum(len(fixes.fixed) for fixes in now.values())
-    return report._replace(findings=tuple(sorted(findings)), skipped=tuple(sorted(skipped)), fixed=fixed)
+    return report._replace(
+        findings=tuple(sorted(findings)),
+        skipped=tuple(sorted(skipped)),
+        hidden=tuple(sorted(hidden)),
+        fixed=fixed,
+    )
 
 
 def show(changed: Collection[Mended], report: Report | None) -> int:

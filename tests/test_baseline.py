@@ -279,6 +279,16 @@ def test_entries_of_one_finding_are_summed_as_a_merge_may_leave_them() -> None:
     assert compared == ([True], [entry("a", "f", 2)], [])
 
 
+def test_both_sides_of_a_merge_are_kept(accepted: Path, run: Run) -> None:
+    line = json.dumps(entries(accepted)["bad.py"][0])
+    other = json.dumps({**json.loads(line), "fingerprint": "0" * 32})
+    text = f'{{"version": 1, "files": {{"bad.py": [{line}, {line}], "bad.py": [{line}, {other}]}}}}'
+    (accepted / "known.json").write_text(text)
+    assert check(run).status == 0
+    check(run, "--prune-baseline")
+    assert [json.dumps(entry) for entry in entries(accepted)["bad.py"]] == [line]
+
+
 def reported(path: str, line: int, excerpt: str) -> Reported:
     return Reported(path, line, 1, line, len(excerpt) + 1, "TLC104", "n", "m", "error", "certain", (), excerpt)
 
