@@ -149,14 +149,21 @@ def _for(path: Path, scope: Scope, node: cst.For) -> None:
         for item in items:
             path.step()
             assign(path, scope, node.target, item, node)
-            try:
-                execute(path, scope, node.body)
-            except Continued:
-                continue
-            except Broke:
+            if not _goes_on(path, scope, node.body):
                 return
     if node.orelse is not None:
         execute(path, scope, node.orelse.body)
+
+
+def _goes_on(path: Path, scope: Scope, body: cst.BaseSuite) -> bool:
+    """Run a loop's body once; False where it breaks."""
+    try:
+        execute(path, scope, body)
+    except Continued:
+        return True
+    except Broke:
+        return False
+    return True
 
 
 def _while(path: Path, scope: Scope, node: cst.While) -> None:
@@ -175,11 +182,7 @@ def _while(path: Path, scope: Scope, node: cst.While) -> None:
                 return
             if not path.truth(test):
                 break
-            try:
-                execute(path, scope, node.body)
-            except Continued:
-                continue
-            except Broke:
+            if not _goes_on(path, scope, node.body):
                 return
     if node.orelse is not None:
         execute(path, scope, node.orelse.body)
