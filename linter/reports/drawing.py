@@ -20,7 +20,7 @@ class Drawings:
     """The drawings of a page. Each layout is drawn once, however many findings show it."""
 
     def __init__(self) -> None:
-        self._symbols: dict[Tensor, tuple[str, str]] = {}
+        self._symbols: dict[Tensor, tuple[str, str, str]] = {}  # name, size, drawing
 
     def draw(self, tensor: Tensor) -> str:
         """A drawing, as an element that grows to the width it is given."""
@@ -30,18 +30,17 @@ class Drawings:
             rows = -(-len(places) // _IN_A_ROW)
             box = f"0 0 {_WIDTH} {_AXES_HEIGHT + 22 + rows * _ROW_HEIGHT}"
             drawn = "".join((*_axes(plain), *_memory(plain, places, _AXES_HEIGHT + 22)))
-            identity = f"layout-{len(self._symbols) + 1}"
-            self._symbols[plain] = box, f'<symbol id="{identity}" viewBox="{box}">{drawn}</symbol>'
-        number = list(self._symbols).index(plain) + 1
+            self._symbols[plain] = f"layout-{len(self._symbols) + 1}", box, drawn
+        identity, box, _ = self._symbols[plain]
         described = markup(line(_described(plain)))
         return (
-            f'<svg class="layout" viewBox="{self._symbols[plain][0]}" role="img" aria-label="{described}">'
-            f'<use href="#layout-{number}"/></svg>'
+            f'<svg class="layout" viewBox="{box}" role="img" aria-label="{described}"><use href="#{identity}"/></svg>'
         )
 
     def symbols(self) -> str:
         """What the drawings refer to, to be put anywhere on the page."""
-        inside = "".join(symbol for _, symbol in self._symbols.values())
+        every = self._symbols.values()
+        inside = "".join(f'<symbol id="{name}" viewBox="{box}">{drawn}</symbol>' for name, box, drawn in every)
         return f'<svg class="symbols" width="0" height="0" aria-hidden="true">{inside}</svg>'
 
 
