@@ -43,6 +43,25 @@ def check_options(options: argparse.Namespace) -> None:
         raise ConfigError(f"--baseline needs the name of a file, not {options.baseline!r}")
 
 
+def check_files(asked: Iterable[Settings], options: argparse.Namespace) -> None:
+    """Read the baselines, so that a wrong one does not cost a long run. Raises ConfigError."""
+    for file in sorted({path_of(settings, options) for settings in asked}):
+        if file:
+            _read(file, options)
+            obstacle = writing.obstacle(file) if options.update_baseline or options.prune_baseline else ""
+            if obstacle:
+                raise ConfigError(f"cannot write the baseline {file}: {obstacle}")
+
+
+def _read(file: str, options: argparse.Namespace) -> list[baseline.Entry]:
+    try:
+        return baseline.read(file)
+    except FileNotFoundError:
+        if options.update_baseline:
+            return []
+        raise ConfigError(f"no such baseline: {file}; make it with --update-baseline") from None
+
+
 def apply(
     report: Report,
     asked: Iterable[Settings],
@@ -96,12 +115,7 @@ def _compared(
 
     paths: the files that were judged, with their settings. others: the settings for files that are no longer there.
     """
-    try:
-        entries = baseline.read(file)
-    except FileNotFoundError:
-        if not options.update_baseline:
-            raise ConfigError(f"no such baseline: {file}; make it with --update-baseline") from None
-        entries = []
+    entries = _read(file, options)
     found = [_entry(finding, file, sources) for finding in findings]
     checked = {baseline.relative(path, file): settings for path, settings in paths.items()}
     folder = os.path.dirname(os.path.realpath(file))

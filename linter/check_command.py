@@ -171,6 +171,10 @@ def _checked(options: argparse.Namespace) -> Checked:
             owner.update((target.path, settings) for target in found.targets)
         for target in unique(targets):
             jobs.setdefault(owner[target.path], []).append((target, owner[target.path]))
+    if _has_baseline(asked, options):
+        from stridelint.linter import baseline_command
+
+        baseline_command.check_files(asked, options)
     processes = _option("--jobs", config.jobs, options.jobs) or max((s.jobs for s in jobs), default=0)
     every = [job for batch in jobs.values() for job in batch]
     report = runner.check_all(every, processes, excluded)
@@ -186,6 +190,11 @@ def _checked(options: argparse.Namespace) -> Checked:
     return Checked(report, shows_skipped, mended, given, texts, error_stale)
 
 
+def _has_baseline(asked: list[Settings], options: argparse.Namespace) -> bool:
+    named = options.baseline is not None or options.update_baseline or options.prune_baseline
+    return not options.diff and (named or any(settings.baseline for settings in asked))
+
+
 def _without_known(
     report: Report,
     asked: list[Settings],
@@ -194,8 +203,7 @@ def _without_known(
     options: argparse.Namespace,
 ) -> Report:
     """The report without the findings that a baseline knows; they are set apart."""
-    named = options.baseline is not None or options.update_baseline or options.prune_baseline
-    if options.diff or not (named or any(settings.baseline for settings in asked)):
+    if not _has_baseline(asked, options):
         return report
     from stridelint.linter import baseline_command
     from stridelint.linter.fingerprints import Sources

@@ -53,7 +53,7 @@ def checked(arguments: Sequence[str]) -> Document:
 
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "findings.json")
-        check_command.run(check_options([*arguments, "--format", "json", "--output", path]))
+        check_command.run(check_options([*arguments, "--no-baseline", "--format", "json", "--output", path]))
         report: Document = json.loads(Path(path).read_text(encoding="utf-8"))
     return report
 

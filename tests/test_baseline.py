@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stridelint.linter import baseline
+from stridelint.linter import baseline, run as runner, tracing
 from stridelint.linter.baseline import Entry
 from stridelint.linter.findings import Reported
 from stridelint.linter.fingerprints import Sources, line_hashes
@@ -187,6 +187,21 @@ def test_the_configuration_names_it_relative_to_its_folder(
     assert run("check", "--isolated", "..").status == 1
     (project / "bad.py").unlink()
     assert run("check", "..").status == 1
+
+
+def test_a_trace_judges_all_findings(project: Path) -> None:
+    (project / "pyproject.toml").write_text('[tool.stridelint]\nbaseline = "no-such-file.json"\n')
+    assert [each["code"] for each in tracing.checked(["bad.py"])["findings"]] == ["TLC104"]
+
+
+def test_a_wrong_baseline_does_not_cost_a_run(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("the files are checked")
+
+    monkeypatch.setattr(runner, "check_all", fail)
+    assert check(run).err == "stridelint: no such baseline: known.json; make it with --update-baseline\n"
+    result = run("check", "--baseline", "no/folder/b.json", "--update-baseline", ".")
+    assert result.err == "stridelint: cannot write the baseline no/folder/b.json: there is no folder no/folder\n"
 
 
 def test_each_project_has_its_own(project: Path, run: Run) -> None:
