@@ -53,10 +53,12 @@ def compare(entries: Sequence[Entry], found: Sequence[Entry], would_report: Call
         left[entry.path, entry.fingerprint] += entry.times
     known = [_take(left, finding.path, finding.fingerprint) for finding in found]
     gone = [entry for entry in merged(entries) if left[entry.path, entry.fingerprint] and would_report(entry)]
+    before: dict[str, list[str]] = {}
+    for entry in gone:
+        before.setdefault(entry.fingerprint, []).append(entry.path)
     for index, finding in enumerate(found):
-        if not known[index]:
-            before = (entry.path for entry in gone if entry.fingerprint == finding.fingerprint)
-            known[index] = any(_take(left, path, finding.fingerprint) for path in before)
+        paths = () if known[index] else before.get(finding.fingerprint, ())
+        known[index] = known[index] or any(_take(left, path, finding.fingerprint) for path in paths)
     rest = [
         entry._replace(times=left[entry.path, entry.fingerprint])
         for entry in merged(entries)
