@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from stridelint.linter import config, run as runner, source
 from stridelint.linter.config import ConfigError, Settings
 from stridelint.linter.discover import Target, discover, unique
+from stridelint.linter.project import project_of
 
 if TYPE_CHECKING:
     import argparse
@@ -177,7 +178,8 @@ def _checked(options: argparse.Namespace) -> Checked:
         baseline_command.check_files(asked, options)
     processes = _option("--jobs", config.jobs, options.jobs) or max((s.jobs for s in jobs), default=0)
     every = [job for batch in jobs.values() for job in batch]
-    report = runner.check_all(every, processes, excluded)
+    project = project_of((job[0] for job in every if isinstance(job[0], Target)), paths)
+    report = runner.check_all(every, processes, excluded, project)
     mended: list[Mended] = []
     if options.fix or options.diff:
         from stridelint.linter import fixing_command

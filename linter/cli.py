@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("stridelint: interrupted", file=sys.stderr)
         return 130
     except Exception as error:
-        from stridelint.linter.engine import internal_error
+        from stridelint.linter.errors import internal_error
 
         print(f"stridelint: {internal_error(error)}", file=sys.stderr)
         return 2

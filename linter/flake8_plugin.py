@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stridelint import __version__
-from stridelint.linter import config, discover, engine, screen, selection
+from stridelint.linter import config, discover, engine, errors, screen, selection
 from stridelint.linter.config import ConfigError, Settings
 from stridelint.linter.findings import Outcome
 
@@ -83,7 +83,7 @@ class Plugin:
         try:
             outcome = self._check()
         except Exception as error:
-            outcome = engine.skipped(self.filename, engine.internal_error(error))
+            outcome = engine.skipped(self.filename, errors.internal_error(error))
         for finding in sorted(outcome.findings + outcome.suppressed):
             yield finding.line, finding.column - 1, f"{finding.code} {finding.message}", type(self)
         for skipped in outcome.skipped:

@@ -23,6 +23,13 @@ _SOURCES = frozenset(
     FloatTensor LongTensor HalfTensor channels_last channels_last_3d memory_format half double long byte bfloat16 requires_grad_
     DataLoader default_rng contiguous""".split()
 )
+# Those of them that give it a fact which is not the usual one.
+_UNUSUAL = frozenset(
+    """channels_last channels_last_3d memory_format half double long byte bfloat16 requires_grad_ randint arange one_hot randperm
+    LongTensor HalfTensor from_numpy bool int64 int32 uint8 complex64 float64 float16 expand""".split()
+)
+# Names that decide what torch makes of a tensor in the end, which is reason enough to follow it into other files.
+_DECIDING = frozenset("channels_last channels_last_3d memory_format requires_grad_ out".split())
 UNKNOWN_RESULT = "return __unknown__"
 
 
@@ -35,6 +42,7 @@ class Plan:
         word of a rule themselves, or only lead to a function that does.
     body: whether the module's own statements are worth running.
     telling: names that matter: of the rules' words, of what gives tensors facts, of functions that lead to either.
+    following: roots (None: the module's own statements) that are followed into other files of the project.
     needs_text: how some root is written matters (the comments in a test).
     """
 
@@ -43,6 +51,7 @@ class Plan:
     roots: Mapping[int, bool]
     body: bool
     telling: frozenset[str]
+    following: frozenset[int | None]
     needs_text: bool
 
 
@@ -71,15 +80,23 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
     spoken_globals = {name for name, parts in globals_.items() if any(word <= parts for word in wanted)}
     reaching = _reaching(units, spoken, globals_, spoken_globals)
     near = _hot_names(units, spoken)
+    following: set[int | None] = {
+        index for index, unit in enumerate(units) if _leads_out(nodes, unit.names, nodes.unit_of(unit.node))
+    }
     roots = {
         index: spoken[index]
         for index, unit in enumerate(units)
         if spoken[index]
         or (reaching[index] and unit.node.name.startswith("test"))
-        or not (near.isdisjoint(unit.names) or _SOURCES.isdisjoint(unit.names))
+        or not (near.isdisjoint(unit.names) or _feeding(unit).isdisjoint(unit.names))
+        or index in following
     }
-    telling = frozenset().union(*(word for words, _ in places for word in words), _SOURCES, _hot_names(units, reaching))
+    leading = _hot_names(units, reaching) | nodes.imported
+    telling = frozenset().union(*(word for words, _ in places for word in words), _SOURCES, leading)
     runs = "" in exact or any(word <= body for word in wanted) or not _hot_names(units, reaching).isdisjoint(body)
+    if _leads_out(nodes, body, ""):
+        runs = True
+        following.add(None)
     kept = _needed(units, set(roots), body if runs else frozenset(), globals_)
     lines = text.splitlines(keepends=True)
     left_out = [
@@ -91,8 +108,25 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
         roots,
         runs,
         telling,
+        frozenset(following),
         any(units[index].node.name.startswith("test") for index in roots),
     )
+
+
+def _feeding(unit: _Unit) -> frozenset[str]:
+    """Names in a function that make it worth reading for what it hands to others.
+
+    With parameters of its own, a function is part of a library: the ordinary tensors it makes tell others little.
+    """
+    arguments = unit.node.args
+    positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    required = positional[: len(positional) - len(arguments.defaults)]
+    return _UNUSUAL if set(required) - {"self", "cls"} else _SOURCES
+
+
+def _leads_out(nodes: Nodes, names: frozenset[str], unit: str) -> bool:
+    """Whether a unit may hand something unusual to functions of other files, or gets something from them."""
+    return not nodes.imported.isdisjoint(names) and (unit in nodes.fed or not _DECIDING.isdisjoint(names))
 
 
 def _identifiers(words: Iterable[str]) -> set[frozenset[str]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from stridelint.linter import engine, screen, source
+from stridelint.linter import engine, errors, screen, source
 from stridelint.linter.config import Settings
 from stridelint.linter.discover import Target
-from stridelint.linter.findings import Outcome, Report
+from stridelint.linter.findings import Outcome, Report, Reported
+from stridelint.linter.project import Project
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -23,8 +24,11 @@ SERIAL_BELOW = 20
 Job = tuple[Target | source.Source, Settings]
 
 
-def check_all(jobs: Iterable[Job], processes: int = 0, excluded: int = 0) -> Report:
-    """Check files (or text from standard input), each with its settings; `processes` 0: one for each core."""
+def check_all(jobs: Iterable[Job], processes: int = 0, excluded: int = 0, project: Project | None = None) -> Report:
+    """Check files (or text from standard input), each with its settings; `processes` 0: one for each core.
+
+    project: where imports between the files are followed.
+    """
     outcomes: list[Outcome] = []
     waiting: list[tuple[int, Job]] = []
     checked = 0
@@ -42,27 +46,42 @@ def check_all(jobs: Iterable[Job], processes: int = 0, excluded: int = 0) -> Rep
     ordered = [job for _, job in sorted(waiting, key=lambda item: -item[0])]
     processes = min(processes or _cores(), len(ordered))
     if processes < 2 or len(ordered) < SERIAL_BELOW:
-        outcomes += map(check_file, ordered)
+        outcomes += (check_file(job, project) for job in ordered)
     else:
-        outcomes += _in_processes(ordered, processes)
+        outcomes += _in_processes(ordered, processes, project)
     return Report(
-        tuple(sorted(finding for outcome in outcomes for finding in outcome.findings)),
+        tuple(sorted(_distinct(finding for outcome in outcomes for finding in outcome.findings))),
         tuple(sorted(skipped for outcome in outcomes for skipped in outcome.skipped)),
         sum(len(outcome.suppressed) for outcome in outcomes),
         checked,
         excluded,
-        hidden=tuple(sorted(finding for outcome in outcomes for finding in outcome.suppressed)),
+        hidden=tuple(sorted(_distinct(finding for outcome in outcomes for finding in outcome.suppressed))),
     )
 
 
-def check_file(job: Job) -> Outcome:
+def _distinct(findings: Iterable[Reported]) -> Iterator[Reported]:
+    """Each finding once: a function may be read for several files that call it. The surest one stays, and one with a fix."""
+    best: dict[tuple[object, ...], Reported] = {}
+    for finding in findings:
+        key = (finding.path, finding.line, finding.column, finding.end_line, finding.end_column, finding.code)
+        known = best.get(key)
+        if known is None or _worth(known) < _worth(finding):
+            best[key] = finding
+    return iter(best.values())
+
+
+def _worth(finding: Reported) -> tuple[int, bool]:
+    return ("possible", "likely", "certain").index(finding.confidence), bool(finding.patch.edits)
+
+
+def check_file(job: Job, project: Project | None = None) -> Outcome:
     """All that comes of one file, whatever happens."""
     try:
-        return engine.check(read(job), _selection(job[1]))
+        return engine.check(read(job), _selection(job[1]), project=project)
     except source.Unreadable as error:  # it was readable a moment ago
         return engine.skipped(job[0].path, str(error))
     except Exception as error:
-        return engine.skipped(job[0].path, engine.internal_error(error))
+        return engine.skipped(job[0].path, errors.internal_error(error))
 
 
 def read(job: Job) -> source.Source:
@@ -92,7 +111,7 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _in_processes(jobs: Sequence[Job], processes: int) -> list[Outcome]:
+def _in_processes(jobs: Sequence[Job], processes: int, project: Project | None) -> list[Outcome]:
     from collections import deque
     from concurrent.futures import FIRST_COMPLETED, wait
     from concurrent.futures.process import BrokenProcessPool
@@ -101,12 +120,12 @@ def _in_processes(jobs: Sequence[Job], processes: int) -> list[Outcome]:
     todo = deque(jobs)
     while todo:
         running: dict[Future[Outcome], Job] = {}
-        with _pool(processes) as pool:
+        with _pool(processes, project) as pool:
             try:
                 while todo or running:
                     # Few at a time: those that run when a process dies must be tried again, one by one.
                     while todo and len(running) < 2 * processes:
-                        running[pool.submit(check_file, todo[0])] = todo[0]
+                        running[pool.submit(_check_here, todo[0])] = todo[0]
                         todo.popleft()
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         outcomes.append(future.result())
@@ -116,25 +135,41 @@ def _in_processes(jobs: Sequence[Job], processes: int) -> list[Outcome]:
             except KeyboardInterrupt:
                 _stop(pool)
                 raise
-        outcomes += map(_alone, running.values())
+        outcomes += (_alone(job, project) for job in running.values())
     return outcomes
 
 
-def _alone(job: Job) -> Outcome:
+def _alone(job: Job, project: Project | None) -> Outcome:
     """Check a file in a process of its own, which may die."""
     from concurrent.futures.process import BrokenProcessPool
 
-    with _pool(1) as pool:
+    with _pool(1, project) as pool:
         try:
-            return pool.submit(check_file, job).result()
+            return pool.submit(_check_here, job).result()
         except BrokenProcessPool:
-            return engine.skipped(job[0].path, "the process that analysed it died: out of memory, or a crash in native code")
+            return engine.skipped(
+                job[0].path, "the process that analysed it died: out of memory, or a crash in native code"
+            )
         except KeyboardInterrupt:
             _stop(pool)
             raise
 
 
-def _pool(processes: int) -> ProcessPoolExecutor:
+def _check_here(job: Job) -> Outcome:
+    """`check_file` in a worker process."""
+    return check_file(job, _worker.project)
+
+
+class _Worker:
+    """What a worker process is told once, when it starts."""
+
+    project: Project | None = None
+
+
+_worker = _Worker()
+
+
+def _pool(processes: int, project: Project | None) -> ProcessPoolExecutor:
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
@@ -143,16 +178,18 @@ def _pool(processes: int) -> ProcessPoolExecutor:
         # Forked children share what is imported here once, and LibCST takes a while to import.
 
         context = multiprocessing.get_context("fork")
-    return ProcessPoolExecutor(processes, mp_context=context, initializer=_start_worker, initargs=(os.getpid(),))
+    arguments = (os.getpid(), project)
+    return ProcessPoolExecutor(processes, mp_context=context, initializer=_start_worker, initargs=arguments)
 
 
-def _start_worker(parent: int) -> None:
+def _start_worker(parent: int, project: Project | None) -> None:
     """Ctrl-C reaches all processes of a terminal, and the parent alone answers it; but none outlives the parent."""
     import signal
     import threading
     import time
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _worker.project = project
 
     def watch() -> None:
         while os.getppid() == parent:

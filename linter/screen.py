@@ -9,8 +9,10 @@ Words look like code: `.view(` is a call of a method (or of an imported name), `
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from stridelint.rules.rule import Rule
 
 TORCH = "torch"
+# Deeper than any code that a person wrote; LibCST and the interpreter handle this much on the stack of `run_deep`.
+MAX_DEPTH = 1000
 # Strings count as names only up to this length (getattr(x, "permute"), a parametrized argument): longer ones are prose.
 _MAX_STRING = 100
 _SPACE = re.compile(rb"[ \t]+(?=[(=])")  # `out = x` and `x.view (1)` hold the words, too
@@ -47,6 +51,18 @@ def mentions(data: bytes, rules: Iterable[type[Rule]]) -> bool:
     return any(word in closed for word in words)
 
 
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Without garbage collection, which takes long in the midst of building a tree that holds no cycles."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class Unparsable(Exception):
     """Python itself does not accept the text; the message says why."""
 
@@ -56,7 +72,7 @@ def parse(text: str) -> ast.Module:
     import warnings
 
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), uncollected():
             warnings.simplefilter("ignore")  # invalid escapes and such are not ours to report
             tree: ast.Module = compile(text, "<source>", "exec", _ONLY_AST, dont_inherit=True)
     except SyntaxError as error:

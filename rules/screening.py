@@ -35,6 +35,8 @@ class Nodes:
 
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
+        self.imported: frozenset[str] = frozenset()  # names whose functions are followed in other files
+        self.fed: set[str] = set()  # units that use what such functions make
         self.places: dict[object, frozenset[str] | None] = {}  # by rule: where it can fire
         self.calls: list[tuple[ast.Call, str]] = []
         self.bindings: list[tuple[ast.AST, str]] = []
@@ -46,6 +48,7 @@ class Nodes:
         self.has_complex_number = False
         self.operations: list[tuple[ast.BinOp, str]] = []
         self.compared: list[tuple[ast.Compare, str]] = []
+        self.globals: set[tuple[str, str]] = set()
         self._names: dict[str, set[str]] = {"": set()}
         self._variables: dict[str, set[str]] = {"": set()}
         self._units: dict[int, str] = {}
@@ -88,6 +91,8 @@ class Nodes:
                 self.has_negative_step |= isinstance(node.step, ast.UnaryOp)  # type: ignore[attr-defined]
             elif kind is ast.Compare:
                 self.compared.append((node, unit))  # type: ignore[arg-type]
+            elif kind is ast.Global:
+                self.globals.update((unit, name) for name in node.names)  # type: ignore[attr-defined]
             if kind is ast.AugAssign:
                 self._names[unit].add(IN_PLACE)
             elif kind is ast.keyword and node.arg is not None:  # type: ignore[attr-defined]
@@ -167,6 +172,9 @@ class Definitions:
         self.of: dict[Key, list[tuple[ast.expr, str]]] = {}
         self.told: dict[Key, list[ast.expr]] = {}
         self.functions: dict[str, list[tuple[ast.arguments, str]]] = {}
+        self.classes = {cls.name for cls in nodes.classes}
+        self._globals = nodes.globals
+        self.in_lists: set[str] = set()
         for function, unit in nodes.functions:
             self.functions.setdefault(function.name, []).append((function.args, unit))
             self._described(function, unit)
@@ -180,9 +188,30 @@ class Definitions:
             self._passed(call, unit)
         for compared, unit in nodes.compared:
             self._dtype_compared(compared, unit)
+        if self.in_lists:
+            self._called_from_lists(nodes)
+
+    def _called_from_lists(self, nodes: Nodes) -> None:
+        """`for step in steps: x = step(x)`: each function of a list gets what any variable is called with, or another gave."""
+        called = [
+            (value, unit)
+            for call, unit in nodes.calls
+            if isinstance(call.func, ast.Name)
+            and call.func.id not in self.functions
+            and (unit, call.func.id) in self.of
+            for value in call.args
+        ]
+        for name in self.in_lists:
+            for arguments, inner in self.functions[name]:
+                for parameter in (*arguments.posonlyargs, *arguments.args)[:1]:
+                    for value, unit in called:
+                        self._add((inner, parameter.arg), value, unit)
+                    for other in self.in_lists:
+                        for value, unit in self.of.get(("", other + "()"), ()):
+                            self._add((inner, parameter.arg), value, unit)
 
     def _add(self, key: Key, value: ast.expr, unit: str) -> None:
-        self.of.setdefault(key, []).append((value, unit))
+        self.of.setdefault(("", key[1]) if key in self._globals else key, []).append((value, unit))
 
     def _tell(self, key: Key, value: ast.expr) -> None:
         self.told.setdefault(key, []).append(value)
@@ -244,6 +273,8 @@ class Definitions:
         """Arguments get into the parameters of the module's functions of that name; of any `forward` where it is unclear."""
         name = name_of(call.func)
         known = self.functions.get(name)
+        if name == "cls":
+            known = [each for own in self.classes for each in self.functions.get(own, [])]
         if known is None and name not in _TORCH_NAMES and not of_torch(call.func):
             known = [each for kind in ("forward", "__call__") for each in self.functions.get(kind, [])]
         for arguments, inner in known or []:
@@ -258,12 +289,35 @@ class Definitions:
                     self._add((inner, arguments.vararg.arg), value, unit)
             for keyword in call.keywords:
                 self._add((inner, keyword.arg or ""), keyword.value, unit)
+                if arguments.kwarg is not None:
+                    self._add((inner, arguments.kwarg.arg), keyword.value, unit)
+        self._handed_on(call, unit)
+        if name in _NAMESPACES:
+            for keyword in call.keywords:
+                self._add(("", keyword.arg or ""), keyword.value, unit)
+        if name in _SETTERS:
+            for value in () if any(_is_text(each) for each in call.args[:2]) else call.args:
+                self._add(("", ANY_NAME), value, unit)
         if call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str):
             for value in call.args[1:]:  # register_buffer("votes", ...)
                 self._add(("", call.args[0].value), value, unit)
         if isinstance(call.func, ast.Attribute) and name in _FILLING:
             for value in call.args:
                 self._bind(call.func.value, value, unit)
+
+    def _handed_on(self, call: ast.Call, unit: str) -> None:
+        """A function that is an argument may get any of the others; one in a list, whatever the object is called with."""
+        for each in call.args:
+            if isinstance(each, (ast.List, ast.Tuple)):
+                self.in_lists.update(
+                    part.id for part in each.elts if isinstance(part, ast.Name) and part.id in self.functions
+                )
+            elif isinstance(each, ast.Name) and each.id in self.functions and each.id not in self.classes:
+                for arguments, inner in self.functions[each.id]:
+                    for parameter in (*arguments.posonlyargs, *arguments.args):
+                        for value in call.args:
+                            if value is not each:
+                                self._add((inner, parameter.arg), value, unit)
 
     def _dtype_compared(self, node: ast.Compare, unit: str) -> None:
         """`x.dtype == torch.bool` tells what x may be."""
@@ -286,6 +340,7 @@ class Flow:
 
     def __init__(self, nodes: Nodes) -> None:
         self.definitions = nodes.definitions.of
+        self._nodes = nodes
         self._has: set[Key] = set()
         self._has_not: set[Key] = set()
 
@@ -315,7 +370,7 @@ class Flow:
         waiting: list[tuple[ast.expr, str, Key | None]] = [(node, unit, None)]
         while waiting:
             each, place, origin = waiting.pop()
-            steps = self.follow(each, place)
+            steps = self._is_made_elsewhere(each, place) or self.follow(each, place)
             found = steps is True
             for step in () if isinstance(steps, bool) else steps:
                 if isinstance(step, ast.AST):
@@ -334,16 +389,38 @@ class Flow:
         self._has_not.update(reached_from)
         return False
 
+    def _is_made_elsewhere(self, node: ast.expr, unit: str) -> bool:
+        """Whether a function of another file makes it, of nothing that this file gives it but constants."""
+        imported = self._nodes.imported
+        if not (imported and isinstance(node, ast.Call) and _root(node.func) in imported):
+            return False
+        if name_of(node.func)[:1].isupper() or any(not isinstance(each, ast.Constant) for each in arguments_of(node)):
+            return False  # objects of classes are no tensors
+        self._nodes.fed.add(unit)
+        return True
+
 
 def of_torch(node: ast.expr) -> bool:
     """Whether it is looked up in a module of torch or numpy, by the usual names."""
+    return _root(node) in _MODULES
+
+
+def _root(node: ast.expr) -> str:
     while isinstance(node, ast.Attribute):
         node = node.value
-    return isinstance(node, ast.Name) and node.id in _MODULES
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 _MODULES = frozenset({"torch", "F", "np", "nn", "numpy", "math"})
 _FILLING = frozenset({"append", "extend", "insert", "update", "setdefault", "add"})
+_NAMESPACES = frozenset({"SimpleNamespace", "Namespace", "EasyDict"})
+_SETTERS = frozenset({"register_buffer", "register_parameter", "setattr"})
+# Stands for attributes whose names are computed.
+ANY_NAME = "*"
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def arguments_of(call: ast.Call) -> Iterator[ast.expr]:

@@ -16,6 +16,7 @@ from functools import partial
 
 import libcst as cst
 
+from stridelint.linter.inference.imports import Imports
 from stridelint.linter.inference.syntax import source_code
 from stridelint.rules.rule import Finding, Rule
 
@@ -40,6 +41,9 @@ def analyse(
     budget: int = BUDGET,
     until: Callable[[Finding], bool] | None = None,
     source: Callable[[cst.CSTNode], str] = source_code,
+    imports: Imports | None = None,
+    following: frozenset[int | None] = frozenset(),
+    place: tuple[str, str] = ("", ""),
 ) -> Analysis:
     """Read a module and let the rules judge what happens in it.
 
@@ -52,6 +56,9 @@ def analyse(
         budget: how much work to do at the most, in steps.
         until: only asks whether there is a finding for which this holds; nothing that fails on the way is passed over.
         source: how a node is written.
+        imports: where other modules of the project are found; None to read this file alone; following: numbers of the
+            functions (None: the module's own statements) that are followed into them.
+        place: the path of the file, and the package against which its imports are resolved.
 
     Raises:
         FoundOne: there is one.
@@ -60,17 +67,18 @@ def analyse(
     from stridelint.linter.inference.path import BudgetExhausted
     from stridelint.linter.inference.program import Program
 
-    program = Program(module, rules, budget, telling, until, source)
-    readers: list[tuple[str, Callable[[], None]]] = [("the code", program.judge_module)]
+    program = Program(module, rules, budget, telling, until, source, place)
+    readers: list[tuple[str, bool, Callable[[], None]]] = [("the code", False, program.judge_module)]
     if body:
-        readers.append(("the module", partial(roots.read_module, program)))
+        readers.append(("the module", None in following, partial(roots.read_module, program)))
     for number, (node, owner) in enumerate(roots.functions_of(program)):
         if wanted is None or number in wanted:
             thorough = wanted is None or wanted[number]
             read = partial(tests.read_test) if tests.is_test(node, owner) else partial(roots.read_function, thorough=thorough)
-            readers.append((f"'{node.name.value}'", partial(read, program, node, owner)))
+            readers.append((f"'{node.name.value}'", number in following, partial(read, program, node, owner)))
     stopped: str | None = None
-    for what, read_root in readers:
+    for what, follows, read_root in readers:
+        program.imports = imports if follows else None
         try:
             read_root()
         except BudgetExhausted:

@@ -35,7 +35,7 @@ def attribute(path: Path, value: Value, name: str, node: cst.CSTNode | None = No
     from stridelint.linter.inference.torch_api.tensor_attributes import tensor_attribute
 
     if isinstance(value, External):
-        return resolve_external(f"{value.dotted}.{name}")
+        return resolve_external(path, f"{value.dotted}.{name}", path.program.index)
     if isinstance(value, TensorValue):
         return tensor_attribute(path, value, name, node)
     if isinstance(value, Instance):

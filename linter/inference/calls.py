@@ -6,6 +6,7 @@ import libcst as cst
 
 from stridelint.linter.inference import contexts, outs, transforms
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
+from stridelint.linter.inference.imports import tells
 from stridelint.linter.inference.path import MAX_CALL_DEPTH, Frame, Path, Returned
 from stridelint.linter.inference.scopes import Scope, dotted_name
 from stridelint.linter.inference.syntax import children
@@ -108,6 +109,8 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
                 else Unknown("decorated")
             )
         function = replaced
+    if path.program.imports is not None and function.scope.module.index is not path.program.index and not tells(args):
+        return Unknown("imported")
     depth = sum(1 for frame in path.frames if frame.function.node is function.node)
     if depth >= MAX_RECURSION or len(path.frames) >= MAX_CALL_DEPTH:
         return Unknown("recursion")

@@ -55,9 +55,10 @@ def _is_pure_helper(path: Path, call: cst.Call) -> bool:
     """A function of the file that keeps nothing of what it returns."""
     from stridelint.linter.inference.calls import is_pure
 
-    if not isinstance(call.func, cst.Name) or path.module_scope is None:
+    scope = path.frames[-1].function.scope.module if path.frames else path.module_scope
+    if not isinstance(call.func, cst.Name) or scope is None:
         return False
-    function = path.module_scope.get(path, call.func.value)
+    function = scope.get(path, call.func.value)
     return isinstance(function, Function) and path.program.once(function.node, is_pure, function.node)
 
 

@@ -130,9 +130,19 @@ class Path:
         self.dtype_of: dict[int, TensorValue] = {}
         self.recorded: list[TensorEvent] | None = None
         self.module_scope: ModuleScope | None = None
+        self.modules: dict[str, ModuleScope | None] = {}
         self.fixture_values: dict[str, Value] = {}
         self.transforms: frozenset[str] = frozenset()
         self.resized: dict[int, Callable[[], None]] = {}
+
+    def module(self, dotted: str, importer: str) -> ModuleScope | None:
+        """The names of another module of the project, as they are on this path."""
+        from stridelint.linter.inference.scopes import ModuleScope
+
+        if dotted not in self.modules:
+            index = self.program.module_index(dotted, importer)
+            self.modules[dotted] = None if index is None else ModuleScope(index)
+        return self.modules[dotted]
 
     def reads(self, tensor: TensorValue) -> None:
         """A tensor's numbers are used: if it was resized since they were written, an event tells."""
@@ -268,4 +278,12 @@ class Path:
         event = make()
         if self.recorded is not None:
             self.recorded.append(event)
-        self.program.judge(event)
+        self.program.judge(event, self._way_out())
+
+    def _way_out(self) -> cst.CSTNode | None:
+        """The call in the file being read that leads into the other file where this happens."""
+        index = self.program.index
+        if self.program.imports is None or not self.frames or self.frames[-1].function.scope.module.index is index:
+            return None
+        own = [frame.call for frame in self.frames if frame.function.scope.module.index is index]
+        return self.frames[len(own)].call if len(own) < len(self.frames) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Callable, Sequence
@@ -9,10 +10,11 @@ from typing import TypeVar, cast
 
 import libcst as cst
 
+from stridelint.linter.inference.imports import MAX_MODULES, Imports
 from stridelint.linter.inference.scopes import ModuleIndex
 from stridelint.linter.inference.syntax import source_code, walk
 from stridelint.linter.inference.values import Instance
-from stridelint.rules.events import TensorEvent, TestEvent
+from stridelint.rules.events import Note, Site, TensorEvent, TestEvent
 from stridelint.rules.rule import Finding, Rule
 
 MAX_TEXT = 60
@@ -29,6 +31,7 @@ class Program:
 
     steps: how much work is left for the file; root_steps: for the function being read.
     telling: names that matter to the rules; None for all.
+    imports: where other modules of the project are found, as long as the function being read is followed there; place: the file's path and package.
     source: how a node is written.
     until: the first finding for which this holds ends the reading.
     templates: objects as their constructors leave them, by class; each path takes a copy.
@@ -42,10 +45,13 @@ class Program:
         telling: frozenset[str] | None = None,
         until: Callable[[Finding], bool] | None = None,
         source: Callable[[cst.CSTNode], str] = source_code,
+        place: tuple[str, str] = ("", ""),
     ) -> None:
         self.module = module
+        self.imports: Imports | None = None
         self._source = source
-        self.index = ModuleIndex(module)
+        self.index = ModuleIndex(module, *place)
+        self._modules: dict[str, ModuleIndex | None] = {}
         self.steps = budget
         self.root_steps = budget
         self.telling = telling
@@ -62,6 +68,14 @@ class Program:
         for rule in self.rules:
             for op in rule.ops:
                 self._listeners.setdefault(op, []).append(rule)
+
+    def module_index(self, dotted: str, importer: str) -> ModuleIndex | None:
+        """The names of another module of the project."""
+        if dotted not in self._modules:
+            few = self.imports is not None and len(self._modules) < MAX_MODULES
+            found = self.imports.load(dotted, importer) if self.imports is not None and few else None
+            self._modules[dotted] = None if found is None else ModuleIndex(found.module, found.path, found.package)
+        return self._modules[dotted]
 
     def tells(self, node: cst.CSTNode | None) -> int:
         """How much the branches of a condition differ in what matters: 2 for a word of a rule, 1 for a name that tells
@@ -101,10 +115,13 @@ class Program:
         """Some rule wants to see events of this operator."""
         return bool(self._general) or op in self._listeners
 
-    def judge(self, event: TensorEvent) -> None:
-        """Show an event to the rules that listen to it."""
+    def judge(self, event: TensorEvent, through: cst.CSTNode | None = None) -> None:
+        """Show an event to the rules that listen to it; `through` is the call that led to it into another file."""
         for rule in (*self._general, *self._listeners.get(event.op, ())):
             for finding in rule.check(event):
+                if through is not None:
+                    note = Note(Site(through), "this call leads there")
+                    finding = dataclasses.replace(finding, notes=(*finding.notes, note))
                 self.add(finding)
 
     def judge_test(self, test: TestEvent) -> None:

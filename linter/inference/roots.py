@@ -16,6 +16,8 @@ from stridelint.linter.inference.statements import execute
 from stridelint.linter.inference.values import Arguments, Class, Constant, Function
 
 MAX_PATHS = 5
+# Of those, how many turn a decision for something less than a word of a rule.
+MAX_SIDE_PATHS = 1
 ROOT_STEPS = 3_000
 LEADING_PATHS = 2
 LEADING_STEPS = 1_000
@@ -30,10 +32,12 @@ def explore(
     waiting: deque[tuple[bool, ...]] = deque([()])
     first: deque[tuple[bool, ...]] = deque()
     seen: set[tuple[bool, ...]] = {()}
+    leading = 0
     program.root_steps = steps
-    for _ in range(paths):
-        if not first and not waiting:
+    for number in range(paths):
+        if not first and (not waiting or number - leading > MAX_SIDE_PATHS):
             return
+        leading += bool(first)
         prefix = (first or waiting).popleft()
         path = Path(program, prefix, grad_mode)
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from stridelint.linter.inference.imports import absolute, imported
 from stridelint.linter.inference.values import Class, External, Function, Unknown, Value
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ class Binding:
 class ModuleIndex:
     """Which top-level statements bind which names."""
 
-    def __init__(self, module: cst.Module) -> None:
+    def __init__(self, module: cst.Module, path: str = "", package: str = "") -> None:
+        """path, package: where the module lies, and against which package its imports are resolved."""
+        self.path = path
+        self.package = package
+        self.stars: list[str] = []
         self.bindings: dict[str, list[Binding]] = {}
         self.rebound: set[str] = set()
         for statement in flat_statements(module.body):
@@ -41,6 +46,8 @@ class ModuleIndex:
         elif isinstance(statement, cst.ClassDef):
             self._bind(statement.name.value, Binding("class", statement))
         elif isinstance(statement, (cst.Import, cst.ImportFrom)):
+            if isinstance(statement, cst.ImportFrom) and isinstance(statement.names, cst.ImportStar):
+                self.stars.append(imported_module(statement))
             for name, dotted in imported_names(statement):
                 self._bind(name, Binding("import", statement, dotted))
         elif isinstance(statement, cst.Assign):
@@ -125,13 +132,18 @@ def imported_names(statement: cst.Import | cst.ImportFrom) -> Iterator[tuple[str
         return
     if isinstance(statement.names, cst.ImportStar):
         return
-    prefix = "." * len(statement.relative) + (dotted_name(statement.module) if statement.module is not None else "")
+    prefix = imported_module(statement)
     for alias in statement.names:
         name = dotted_name(alias.name)
         local = (
             alias.asname.name.value if alias.asname is not None and isinstance(alias.asname.name, cst.Name) else name
         )
         yield local, f"{prefix}{'' if prefix.endswith('.') or not prefix else '.'}{name}"
+
+
+def imported_module(statement: cst.ImportFrom) -> str:
+    """The module that `from module import ...` names, with its leading dots."""
+    return "." * len(statement.relative) + (dotted_name(statement.module) if statement.module is not None else "")
 
 
 def dotted_name(node: cst.CSTNode) -> str:
@@ -207,6 +219,7 @@ class ModuleScope(Scope):
         super().__init__(None)
         self.index = index
         self._pending: set[str] = set()
+        self._absent: set[str] = set()
 
     def get(self, path: Path, name: str) -> Value | None:
         """The value of a name, evaluated from its binding if need be."""
@@ -218,9 +231,13 @@ class ModuleScope(Scope):
         if binding is None:
             if name in self.index.bindings:
                 return self.values.setdefault(name, Unknown(name))
-            return None
+            return self._from_stars(path, name)
         if binding.kind == "import":
-            value: Value = resolve_external(binding.dotted)
+            self._pending.add(name)
+            try:
+                value: Value = resolve_external(path, binding.dotted, self.index)
+            finally:
+                self._pending.discard(name)
         elif binding.kind == "function":
             assert isinstance(binding.node, cst.FunctionDef)
             value = make_function(path, self, binding.node)
@@ -236,6 +253,21 @@ class ModuleScope(Scope):
         self.values[name] = value
         return value
 
+    def _from_stars(self, path: Path, name: str) -> Value | None:
+        """A name that `from module import *` brings in from the project."""
+        if name in self._absent or path.program.imports is None:
+            return None
+        for star in self.index.stars:
+            self._pending.add(name)
+            try:
+                found = imported(path, f"{absolute(star, self.index.package)}.{name}", self.index.path)
+            finally:
+                self._pending.discard(name)
+            if found is not None:
+                return self.values.setdefault(name, found)
+        self._absent.add(name)
+        return None
+
     def _evaluate(self, path: Path, name: str, binding: Binding) -> Value:
         from stridelint.linter.inference.statements import execute_small
 
@@ -248,11 +280,13 @@ class ModuleScope(Scope):
         return self.values.setdefault(name, Unknown(name))
 
 
-def resolve_external(dotted: str) -> Value:
-    """The value of a dotted name of another module: constants of torch and math become what they are."""
+def resolve_external(path: Path, dotted: str, index: ModuleIndex) -> Value:
+    """The value of a dotted name of another module: what the project's own modules bind, and constants of torch and math,
+    become what they are."""
     from stridelint.linter.inference.torch_api.constants import constant
 
-    return constant(dotted) or External(dotted)
+    dotted = absolute(dotted, index.package)
+    return constant(dotted) or imported(path, dotted, index.path) or External(dotted)
 
 
 def make_function(path: Path, scope: Scope, node: cst.FunctionDef) -> Value:

@@ -327,7 +327,7 @@ def _class(path: Path, scope: Scope, node: cst.ClassDef) -> None:
 
 def _import(path: Path, scope: Scope, node: cst.Import | cst.ImportFrom) -> None:
     for name, dotted in imported_names(node):
-        scope.bind(name, resolve_external(dotted))
+        scope.bind(name, resolve_external(path, dotted, scope.module.index))
 
 
 def _global(path: Path, scope: Scope, node: cst.Global | cst.Nonlocal) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import re
 from collections.abc import Iterator
 
@@ -30,11 +29,17 @@ _TRIVIA = (
 _EMPTY_MODULE = cst.Module([])
 
 
-@functools.cache
+_fields: dict[type, tuple[str, ...] | None] = {}
+
+
 def fields_of(kind: type) -> tuple[str, ...] | None:
     """The fields of a kind of node that can hold code; None for what is no node."""
-    if not issubclass(kind, cst.CSTNode):
-        return None
+    if kind not in _fields:
+        _fields[kind] = _code_fields(kind) if issubclass(kind, cst.CSTNode) else None
+    return _fields[kind]
+
+
+def _code_fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     return tuple(
         field.name
         for field in dataclasses.fields(kind)

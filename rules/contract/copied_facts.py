@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stridelint.rules.contract import copies, generic
+from stridelint.rules.contract.alike import once_alike
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import Dims, TensorFacts
@@ -18,10 +19,12 @@ def format_strides_of(facts: TensorFacts, memory_format: str) -> Dims | None:
         made = copies.copied_strides(extra[0], filled[0].concrete_strides or (), memory_format)
         return made if isinstance(made, tuple) else None
 
-    if facts.shape is None:
+    shape = facts.shape
+    if shape is None:
         return None
     source = facts if memory_format == PRESERVE else facts.but(strides=())
-    return lift_strides(compute, facts.shape, [source], facts.shape)
+    groups = (shape, source.strides)
+    return once_alike(("copy", memory_format), groups, lambda: lift_strides(compute, shape, [source], shape))
 
 
 def cloned(facts: TensorFacts, memory_format: str = PRESERVE) -> TensorFacts:

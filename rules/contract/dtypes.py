@@ -200,7 +200,7 @@ def possible_types(operands: Sequence[Operand], default_dtype: str) -> frozenset
 
 @functools.lru_cache(maxsize=4096)
 def _reachable(choices: tuple[_Choice, ...]) -> frozenset[str]:
-    results: set[str] = set()
+    results: set[str | None] = set()
     for categories in itertools.product(*(choice.categories for choice in choices)):
         with_axes, zero_dim, numbers = (
             functools.reduce(
@@ -208,7 +208,7 @@ def _reachable(choices: tuple[_Choice, ...]) -> frozenset[str]:
             )
             for category in _CATEGORIES
         )
-        results |= _all_combined(with_axes, _all_combined(zero_dim, numbers)) - _NOTHING
+        results |= _all_combined(with_axes, _all_combined(zero_dim, numbers))
     return frozenset(each for each in results if each is not None)
 
 

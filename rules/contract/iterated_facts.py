@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 from stridelint.rules.contract import copies, generic, sizes
+from stridelint.rules.contract.alike import once_alike
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.convolution import result_strides
 from stridelint.rules.contract.dtypes import Operand, Scalar, kind_of, result_kind, result_type
@@ -45,6 +46,14 @@ def _iterated(tensors: Sequence[TensorFacts], casts: Sequence[bool | None], shap
 
 
 def _operand_strides(shape: Dims, tensors: Sequence[TensorFacts], casts: Sequence[bool | None]) -> Dims | None:
+    groups = [shape, *(dims for tensor in tensors for dims in (tensor.shape, tensor.strides))]
+    question = ("elementwise", tuple(casts))
+    return once_alike(question, groups, lambda: _computed_operand_strides(shape, tensors, casts))
+
+
+def _computed_operand_strides(
+    shape: Dims, tensors: Sequence[TensorFacts], casts: Sequence[bool | None]
+) -> Dims | None:
     undecided = False
 
     def compute(filled: tuple[TensorFacts, ...], extra: generic.Numbers) -> Ints | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from stridelint.rules.contract import generic, joins, layout, reshaping, sizes
+from stridelint.rules.contract.alike import once_alike
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.dtypes import kind_of, result_kind, result_type
 from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
@@ -71,7 +72,8 @@ def _view_strides(facts: TensorFacts, shape: Dims) -> Dims | None:
             return None
         return reshaping.view_strides(own, strides, extra[0])
 
-    return lift_strides(compute, shape, [facts], shape)
+    groups = (facts.shape, facts.strides, shape)
+    return once_alike("view", groups, lambda: lift_strides(compute, shape, [facts], shape))
 
 
 def reshape(facts: TensorFacts, shape: Dims) -> tuple[TensorFacts, Judgement]:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import TypeGuard
 
-from stridelint.rules.screening import Flow, Key, Nodes, Steps, of_torch
+from stridelint.rules.screening import ANY_NAME, Flow, Key, Nodes, Steps, of_torch
 
 _COMPLEX = frozenset(
     """complex complex32 complex64 complex128 cfloat cdouble chalf polar view_as_complex rfft rfft2 rfftn fft fft2 fftn
@@ -33,7 +33,7 @@ _FLOAT_RESULTS = _FLOATS | frozenset(
 )
 _DEFAULT_FLOAT = frozenset({"zeros", "ones", "empty", "eye", "normal", "range"})
 _FROM_DATA = frozenset({"tensor", "as_tensor", "asarray", "array", "scalar_tensor", "full", "new_tensor", "new_full"})
-_SAME_TENSOR = frozenset({"T", "mT", "data", "values", "indices", "real"})
+_SAME_TENSOR = frozenset({"T", "mT", "data", "values", "indices", "real", "value"})
 _IDENTITY = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.Dict, ast.DictComp)
 
@@ -134,6 +134,7 @@ class Low(Flow):
         super().__init__(nodes)
         self._functions = nodes.definitions.functions
         self._told = nodes.definitions.told
+        self._classes = nodes.definitions.classes
         self._asked = 0
 
     def starts(self, node: ast.expr, unit: str) -> bool | None:
@@ -145,7 +146,7 @@ class Low(Flow):
         if isinstance(node, ast.Name):
             return node.id in _TENSOR_TYPES or [(unit, node.id), ("", node.id), *self._told.get((unit, node.id), ())]
         if isinstance(node, ast.Attribute):
-            steps: list[ast.expr | Key] = [("", node.attr), *self._told.get(("", node.attr), ())]
+            steps: list[ast.expr | Key] = [("", node.attr), ("", ANY_NAME), *self._told.get(("", node.attr), ())]
             return node.attr in _LOW or (steps + [node.value] if node.attr in _SAME_TENSOR else steps)
         if isinstance(node, (ast.Subscript, ast.Starred, ast.Await)):
             return [node.value]
@@ -157,7 +158,7 @@ class Low(Flow):
             return [node.operand]
         if isinstance(node, ast.Compare):
             return not any(isinstance(operator, _IDENTITY) for operator in node.ops)
-        return list(_parts(node))
+        return [node.body] if isinstance(node, ast.Lambda) else list(_parts(node))
 
     def _operation(self, node: ast.BinOp, unit: str) -> Steps:
         if isinstance(node.op, ast.Div):
@@ -184,8 +185,14 @@ class Low(Flow):
             return False
         if dtypes & _LOW or (name in _LOW and isinstance(call.func, ast.Attribute)):
             return True
+        if name == "getattr" and len(call.args) > 1:
+            return self._looked_up(call)
         if name in self._functions:
-            return [("", name + "()")]
+            found: list[ast.expr | Key] = [("", name + "()")]
+            return found + [("", each) for each in _PROTOCOL] if name in self._classes else found
+        spread = [keyword.value for keyword in call.keywords if keyword.arg is None]
+        if spread:
+            return list(spread)
         told = [keyword.value for keyword in call.keywords if keyword.arg == "dtype"]
         if told:
             return list(told)
@@ -195,9 +202,22 @@ class Low(Flow):
             return not any(isinstance(each, ast.Constant) and isinstance(each.value, float) for each in ast.walk(call))
         if isinstance(call.func, ast.Attribute) and not of_torch(call.func):
             return [("", name + "()"), call.func.value]
+        if isinstance(call.func, ast.Name):  # a partial, a lambda
+            return [("", name + "()"), call.func, *given]
+        if not name:  # looked up in a table of functions
+            return [call.func, *(("", each + "()") for each in self._functions)]
         return [("", name + "()"), *given]
 
+    def _looked_up(self, call: ast.Call) -> Steps:
+        owner, name = call.args[0], call.args[1]
+        if isinstance(owner, ast.Name) and owner.id == "torch":
+            return True
+        known = isinstance(name, ast.Constant) and isinstance(name.value, str)
+        return [("", name.value if known else ANY_NAME), ("", ANY_NAME)]  # type: ignore[attr-defined]
 
+
+# What classes give that are looped over, entered or called.
+_PROTOCOL = ("__iter__()", "__next__()", "__getitem__()", "__call__()", "__enter__()")
 _TENSOR_TYPES = frozenset({"LongTensor", "IntTensor", "BoolTensor", "ByteTensor"})
 # How deeply questions about the sides of operations may be nested.
 _MOST_ASKED = 3

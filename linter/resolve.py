@@ -1,0 +1,130 @@
+"""From findings on nodes to findings at places: lines and columns, in which file, and how they are fixed there."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import libcst
+from libcst.metadata import MetadataWrapper, PositionProvider
+
+from stridelint.linter import source
+from stridelint.linter.errors import internal_error
+from stridelint.linter.findings import NO_PATCH, Patch, Remark, Replacement, Reported
+
+if TYPE_CHECKING:
+    from libcst._position import CodeRange
+
+    from stridelint.rules.events import Site
+    from stridelint.rules.rule import Finding
+
+
+class _File:
+    """A file of which findings know the nodes. Positions are costly, so they are computed only when one is asked for."""
+
+    def __init__(self, path: str, text: str, module: libcst.Module) -> None:
+        self.path = path
+        self.module = module
+        self.lines = source.lines(text)
+
+    @functools.cached_property
+    def ranges(self) -> Mapping[libcst.CSTNode, CodeRange]:
+        """Where each node stands."""
+        # The parser shares no nodes, so the copy is not needed; and the findings know the nodes of this very tree.
+        return MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider)
+
+
+def resolved(
+    path: str, text: str, module: libcst.Module, others: Mapping[str, libcst.Module], findings: Iterable[Finding]
+) -> list[Reported]:
+    """The findings of one run of the interpreter; `others`: trees of other files whose functions were followed, by path."""
+    own = _File(path, text, module)
+    files = [own, *(_File(name, each.code, each) for name, each in others.items())]
+    patch = _patches(module, own.ranges, own.lines)
+
+    def place(site: Site) -> tuple[_File, tuple[int, int, int, int]]:
+        for file in files if site.node is not None else ():
+            where = file.ranges.get(site.node)  # type: ignore[call-overload]  # any object may be asked for
+            if where is not None:
+                return file, (where.start.line, where.start.column + 1, where.end.line, where.end.column + 1)
+        line = site.line or 1
+        return own, (line, 1, line, 1)
+
+    reported = []
+    for finding in findings:
+        rule, (file, at) = finding.rule, place(finding.site)
+        remarks = []
+        for note in finding.notes:
+            where, (line, *_) = place(note.site)
+            remarks.append(Remark(note.site.path or where.path, line, note.message))
+        reported.append(
+            Reported(
+                file.path,
+                *at,
+                rule.code,
+                rule.name,
+                finding.message,
+                (finding.severity or rule.severity).value,
+                finding.confidence.name.lower(),
+                tuple(remarks),
+                file.lines[at[0] - 1] if at[0] <= len(file.lines) else "",
+                _witness(finding),
+                patch=patch(finding) if file is own else NO_PATCH,
+            )
+        )
+    return reported
+
+
+def _patches(
+    module: libcst.Module, ranges: Mapping[libcst.CSTNode, CodeRange], lines: Sequence[str]
+) -> Callable[[Finding], Patch]:
+    """How findings are fixed: what their rules say, with places in the file."""
+    from stridelint.rules.forms import edits
+    from stridelint.rules.rule import Rule
+
+    codes: list[edits.Code] = []
+
+    def patch(finding: Finding) -> Patch:
+        if finding.rule.fix is Rule.fix:
+            return NO_PATCH
+        if not codes:
+            codes.append(edits.Code(module))
+        fix = finding.rule().fix(finding, codes[0])
+        if fix is None:
+            return NO_PATCH
+        replacements = []
+        for edit in fix.edits:
+            where = ranges[edit.node]
+            start, end = where.start, where.end
+            part = [*lines[start.line - 1 : end.line]]
+            part[-1] = part[-1][: end.column]
+            part[0] = part[0][start.column :]
+            # What was read may be blanked out in places, and only what it shares with the file can be edited.
+            if part != source.lines(codes[0].text(edit.node)):
+                return NO_PATCH
+            replacements.append(Replacement(start.line, start.column + 1, end.line, end.column + 1, edit.text))
+        return Patch(fix.description, fix.safe, tuple(sorted(replacements)), fix.cause)
+
+    def safely(finding: Finding) -> Patch:
+        try:
+            return patch(finding)
+        except Exception:  # a mistake of ours must not cost the finding
+            if os.environ.get("STRIDELINT_TRACEBACK"):
+                raise
+            return NO_PATCH
+
+    return safely
+
+
+def _witness(finding: Finding) -> str:
+    """What a probe needs to replay a finding; the reason if there is nothing to replay, or if that cannot be told."""
+    import json
+
+    from stridelint.rules.witness import witness
+
+    try:
+        return json.dumps(witness(finding))
+    except Exception as error:
+        return json.dumps({"reason": internal_error(error)})
