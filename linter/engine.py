@@ -10,7 +10,6 @@ from stridelint.linter import screen, source
 from stridelint.linter.errors import internal_error
 from stridelint.linter.findings import Outcome, Skipped
 from stridelint.linter.project import Modules, Project, imported_names
-from stridelint.rules.screening import nodes_of
 
 if TYPE_CHECKING:
     import ast
@@ -57,12 +56,14 @@ def check_decoded(
     project: Project | None = None,
 ) -> Outcome:
     """All findings of a file that is read and parsed by Python: screen it further, and analyse it if need be."""
+    from stridelint.rules.screening import nodes_of
+
     if not screen.mentions(data, selection.rules):
         return Outcome()
     code = screen.Code(tree)
-    imported = frozenset() if project is None else imported_names(project, tree, path)
-    if imported:
-        nodes_of(tree).imported = imported
+    if project is not None:
+        names, nodes = imported_names(project, tree, path), nodes_of(tree)
+        nodes.imported, nodes.makers = names.every, names.makers
     rules = code.rules(selection.rules)
     if not rules:
         return Outcome()
@@ -85,6 +86,7 @@ class _File(NamedTuple):
 def _check_screened(file: _File, analyse: Analyse | None) -> Outcome:
     from stridelint.linter import relevance
     from stridelint.linter.deep import run_deep
+    from stridelint.rules.screening import nodes_of
 
     path = file.path
     try:

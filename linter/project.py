@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -109,24 +110,55 @@ class Modules:
         raise Unsupported("the text of a node of another file")
 
 
-def imported_names(project: Project, tree: ast.Module, path: str) -> frozenset[str]:
-    """The names that a file's top-level imports bring in from the project's own modules."""
+class Names(NamedTuple):
+    """The names that a file's top-level imports bring in from the project's own modules.
+
+    makers: those of functions that may make a tensor which is not the usual row-major float one.
+    """
+
+    every: frozenset[str]
+    makers: frozenset[str]
+
+
+def imported_names(project: Project, tree: ast.Module, path: str) -> Names:
+    """What a file imports from other files of the project."""
     import ast
 
     from stridelint.linter.inference.imports import absolute
 
-    package, found = project.package(path), set()
+    package, found, makers = project.package(path), set(), set()
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             module = absolute("." * node.level + (node.module or ""), package)
             for alias in node.names:
-                if project.find(module, path) or project.find(f"{module}.{alias.name}", path):
-                    found.add(alias.asname or alias.name)
+                name = alias.asname or alias.name
+                origin = project.find(module, path)
+                if origin or project.find(f"{module}.{alias.name}", path):
+                    found.add(name)
+                if origin and _makes_unusual(origin, alias.name):
+                    makers.add(name)
         elif isinstance(node, ast.Import):
             found.update(
                 alias.asname or alias.name.partition(".")[0] for alias in node.names if project.find(alias.name, path)
             )
-    return frozenset(found)
+    return Names(frozenset(found), frozenset(makers))
+
+
+# What a function that makes an unusual tensor is written with.
+_UNUSUAL = re.compile(
+    rb"channels_last|permute|transpose|expand|\b(?:bool|u?int8|int16|int32|int64|long|short|half|double|float64|float16|bfloat16"
+    rb"|complex64|cfloat|requires_grad\w*|arange|randint|randperm|one_hot|\w+Tensor)\b"
+)
+
+
+@functools.lru_cache(maxsize=1024)
+def _makes_unusual(path: str, name: str) -> bool:
+    """Whether a file defines a function of this name, and some unusual tensor."""
+    try:
+        data = source.read(path).data
+    except source.Unreadable:
+        return False
+    return f"def {name}(".encode() in data and _UNUSUAL.search(data) is not None
 
 
 _Tree: TypeAlias = "tuple[libcst.Module, Callable[[libcst.CSTNode], str]]"

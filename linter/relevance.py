@@ -29,7 +29,7 @@ _UNUSUAL = frozenset(
     LongTensor HalfTensor from_numpy bool int64 int32 uint8 complex64 float64 float16 expand""".split()
 )
 # Names that decide what torch makes of a tensor in the end, which is reason enough to follow it into other files.
-_DECIDING = frozenset("channels_last channels_last_3d memory_format requires_grad_ out".split())
+_DECIDING = frozenset({"channels_last", "channels_last_3d", "memory_format", "requires_grad_"})
 UNKNOWN_RESULT = "return __unknown__"
 
 

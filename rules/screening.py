@@ -36,6 +36,7 @@ class Nodes:
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
         self.imported: frozenset[str] = frozenset()  # names whose functions are followed in other files
+        self.makers: frozenset[str] = frozenset()  # those of them that may make an unusual tensor
         self.fed: set[str] = set()  # units that use what such functions make
         self.places: dict[object, frozenset[str] | None] = {}  # by rule: where it can fire
         self.calls: list[tuple[ast.Call, str]] = []
@@ -391,8 +392,8 @@ class Flow:
 
     def _is_made_elsewhere(self, node: ast.expr, unit: str) -> bool:
         """Whether a function of another file makes it, of nothing that this file gives it but constants."""
-        imported = self._nodes.imported
-        if not (imported and isinstance(node, ast.Call) and _root(node.func) in imported):
+        makers = self._nodes.makers
+        if not (makers and isinstance(node, ast.Call) and _root(node.func) in makers):
             return False
         if name_of(node.func)[:1].isupper() or any(not isinstance(each, ast.Constant) for each in arguments_of(node)):
             return False  # objects of classes are no tensors
