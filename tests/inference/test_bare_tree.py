@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,7 @@ def test_real_files() -> None:
             BareTree(screen.parse(text))
         except Unsupported:
             continue
-        run_deep(lambda text=text: assert_alike(text))
+        run_deep(partial(assert_alike, text))
 
 
 def test_texts() -> None:
