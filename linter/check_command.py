@@ -227,6 +227,8 @@ def _settings(options: argparse.Namespace) -> Callable[[str], Settings]:
         changes = {"ignore": (), "extend_select": (), **changes}
     if options.min_confidence is not None:
         changes["min_confidence"] = _option("--min-confidence", config.confidence, options.min_confidence)
+    if options.assume:
+        changes["assume"] = _option("--assume", config.assumptions, options.assume)
     if options.force_exclude:
         changes["force_exclude"] = True
     if options.isolated:

@@ -185,6 +185,13 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         metavar="LEVEL",
         help="certain: all is proven; likely (default): but for sizes almost surely > 1; possible: up to a caller",
     )
+    choose.add_argument(
+        "--assume",
+        metavar="channels_last[:NAME]",
+        action="append",
+        help="what if the 4-D inputs and weights of models (or of the classes and functions NAME, with * and ?) were "
+        "channels_last? shows where that breaks or is dropped; may be repeated",
+    )
     fixes = parser.add_argument_group("fixes (checked before they are written; see docs/fixes.md)")
     fixes.add_argument("--fix", action="store_true", help="make the safe fixes; with '-' print the fixed text")
     fixes.add_argument("--unsafe-fixes", action="store_true", help="take in fixes that change more than the hazard")

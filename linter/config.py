@@ -36,6 +36,18 @@ class Settings(NamedTuple):
     root: str = ""
     baseline: str = ""
     error_stale_baseline: bool = False
+    assume: tuple[str, ...] = ()
+
+
+def assumptions(value: object) -> tuple[str, ...]:
+    """What to assume of the inputs of models: "channels_last", or "channels_last:PATTERN" for some classes and functions."""
+    for each in _strings(value):
+        fact, colon, pattern = each.partition(":")
+        if fact != "channels_last":
+            raise ConfigError(f"knows channels_last and channels_last:PATTERN, not '{each}'{suggestion(fact, ['channels_last'])}")
+        if colon and not pattern:
+            raise ConfigError(f"lacks the name of a class or function after the colon of '{each}'")
+    return _strings(value)
 
 
 def _strings(value: object) -> tuple[str, ...]:
@@ -86,6 +98,7 @@ KEYS: Mapping[str, Callable[[object], object]] = {
     "jobs": jobs,
     "baseline": _path,
     "error-stale-baseline": _truth,
+    "assume": assumptions,
 }
 
 

@@ -35,7 +35,7 @@ def check(
     """All findings of one file. `analyse` replaces the interpreter, for tests; `project` is where its imports are followed."""
     try:
         text = file.text
-        if not screen.mentions(file.data, selection.rules):
+        if not screen.mentions(file.data, selection.rules) and not selection.assume:
             if file.explicit:
                 screen.parse(text)  # who names a broken file wants to hear that it is broken
             return Outcome()
@@ -58,13 +58,14 @@ def check_decoded(
     """All findings of a file that is read and parsed by Python: screen it further, and analyse it if need be."""
     from stridelint.rules.screening import nodes_of
 
-    if not screen.mentions(data, selection.rules):
+    if not screen.mentions(data, selection.rules) and not (selection.assume and screen.may_use_torch(data)):
         return Outcome()
     code = screen.Code(tree)
     if project is not None:
         names, nodes = imported_names(project, tree, path), nodes_of(tree)
         nodes.imported, nodes.makers = names.every, names.makers
-    rules = code.rules(selection.rules)
+    # What is assumed stands in no file, so that the screens cannot tell.
+    rules = list(selection.rules) if selection.assume and code.uses_torch else code.rules(selection.rules)
     if not rules:
         return Outcome()
     if code.depth > screen.MAX_DEPTH:
@@ -91,8 +92,9 @@ def _check_screened(file: _File, analyse: Analyse | None) -> Outcome:
     path = file.path
     try:
         nodes = nodes_of(file.tree)
-        plan = relevance.plan(file.text, file.tree, nodes, file.rules)
-        if nodes.imported:
+        whole = bool(file.selection.assume)
+        plan = relevance.everything(file.text, file.tree) if whole else relevance.plan(file.text, file.tree, nodes, file.rules)
+        if nodes.imported and not whole:
             file = file._replace(rules=[*file.rules, *_firing_elsewhere(file)])
         return run_deep(lambda: _analysed(file, plan, analyse))
     except RecursionError:
@@ -163,6 +165,7 @@ def _reader(file: _File, plan: Plan, modules: Modules | None, **options: Any) ->
         imports=modules,
         following=plan.following,
         place=place,
+        assume=file.selection.assume,
         **options,
     )
 

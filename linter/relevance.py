@@ -41,7 +41,7 @@ class Plan:
     roots: functions to read on their own, numbered as they stand in the file (see `functions_of`); whether they hold a
         word of a rule themselves, or only lead to a function that does.
     body: whether the module's own statements are worth running.
-    telling: names that matter: of the rules' words, of what gives tensors facts, of functions that lead to either.
+    telling: names that matter: of the rules' words, of what gives tensors facts, of functions that lead to either; None: all.
     following: roots (None: the module's own statements) that are followed into other files of the project.
     needs_text: how some root is written matters (the comments in a test).
     """
@@ -50,7 +50,7 @@ class Plan:
     left_out: frozenset[ast.AST]
     roots: Mapping[int, bool]
     body: bool
-    telling: frozenset[str]
+    telling: frozenset[str] | None
     following: frozenset[int | None]
     needs_text: bool
 
@@ -111,6 +111,12 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
         frozenset(following),
         any(units[index].node.name.startswith("test") for index in roots),
     )
+
+
+def everything(text: str, tree: ast.Module) -> Plan:
+    """A plan that leaves nothing out."""
+    count = sum(1 for _ in functions_of(tree.body))
+    return Plan(text, frozenset(), dict.fromkeys(range(count), True), True, None, frozenset(), True)
 
 
 def _feeding(unit: _Unit) -> frozenset[str]:

@@ -92,7 +92,7 @@ def read(job: Job) -> source.Source:
 
 def _needs_a_closer_look(file: source.Source, settings: Settings) -> bool:
     """The first screen; the rules are not even imported for a file that does not mention torch."""
-    if screen.may_use_torch(file.data) and screen.mentions(file.data, _selection(settings).rules):
+    if screen.may_use_torch(file.data) and (settings.assume or screen.mentions(file.data, _selection(settings).rules)):
         return True
     if file.explicit:
         screen.parse(file.text)  # who names a broken file wants to hear that it is broken

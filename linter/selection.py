@@ -13,12 +13,17 @@ from stridelint.rules.rule import Finding, Rule, Severity
 
 
 class Selection(NamedTuple):
-    """The rules to run. `by_name`: codes the user spelt out in full, which shows even their quiet findings."""
+    """The rules to run.
+
+    by_name: codes the user spelt out in full, which shows even their quiet findings.
+    assume: what is assumed of the inputs of models (see `config.assumptions`).
+    """
 
     rules: tuple[type[Rule], ...]
     by_name: frozenset[str]
     min_confidence: Confidence
     shows_skipped: bool = True
+    assume: tuple[str, ...] = ()
 
     def shows(self, finding: Finding) -> bool:
         """Whether a finding is sure and important enough to be shown."""
@@ -44,7 +49,7 @@ def select(settings: Settings) -> Selection:
         return audit or not rule.quiet or rule.code in by_name
 
     rules = tuple(rule for rule in all_rules() if wanted(rule))
-    return Selection(rules, by_name, settings.min_confidence, not _longest(ignored, "TLC901"))
+    return Selection(rules, by_name, settings.min_confidence, not _longest(ignored, "TLC901"), settings.assume)
 
 
 def prefixes(selectors: Iterable[str]) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ def analyse(
     imports: Imports | None = None,
     following: frozenset[int | None] = frozenset(),
     place: tuple[str, str] = ("", ""),
+    assume: tuple[str, ...] = (),
 ) -> Analysis:
     """Read a module and let the rules judge what happens in it.
 
@@ -58,6 +59,7 @@ def analyse(
         source: how a node is written.
         imports: where other modules of the project are found; None to read this file alone; following: numbers of the
             functions (None: the module's own statements) that are followed into them.
+        assume: facts of the inputs of models, "channels_last" or "channels_last:PATTERN" (see `assumptions`).
         place: the path of the file, and the package against which its imports are resolved.
 
     Raises:
@@ -67,7 +69,7 @@ def analyse(
     from stridelint.linter.inference.path import BudgetExhausted
     from stridelint.linter.inference.program import Program
 
-    program = Program(module, rules, budget, telling, until, source, place)
+    program = Program(module, rules, budget, telling, until, source, place, assume)
     readers: list[tuple[str, bool, Callable[[], None]]] = [("the code", False, program.judge_module)]
     if body:
         readers.append(("the module", None in following, partial(roots.read_module, program)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference import assumptions
 from stridelint.linter.inference.attributes import class_scope, decorator_names
 from stridelint.linter.inference.calls import instantiate
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised
@@ -35,7 +36,10 @@ TENSOR_ANNOTATIONS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.Long
 
 def function(path: Path, scope: Scope, node: cst.FunctionDef) -> tuple[Function, Arguments]:
     """A top-level function and arguments for it."""
-    return Function(node, scope), arguments(path, scope, node, skip=0)
+    args = arguments(path, scope, node, skip=0)
+    if path.program.assume and assumptions.applies(path, node, None):
+        args = assumptions.assumed(path, node, args, skip=0)
+    return Function(node, scope), args
 
 
 def method(path: Path, scope: Scope, node: cst.FunctionDef, cls: Class) -> tuple[Function, Arguments]:
@@ -46,6 +50,9 @@ def method(path: Path, scope: Scope, node: cst.FunctionDef, cls: Class) -> tuple
     if "staticmethod" in names:
         return bound, arguments(path, scope, node, skip=0)
     args = arguments(path, scope, node, skip=1)
+    assumes = bool(path.program.assume) and assumptions.applies(path, node, cls)
+    if assumes:
+        args = assumptions.assumed(path, node, args, skip=1)
     receiver: Value = (
         cls
         if "classmethod" in names
@@ -53,6 +60,8 @@ def method(path: Path, scope: Scope, node: cst.FunctionDef, cls: Class) -> tuple
         if node.name.value == "__init__"
         else ordinary_instance(path, cls)
     )
+    if assumes and isinstance(receiver, Instance):
+        assumptions.converted(path, receiver)
     return bound, args.with_first(receiver)
 
 

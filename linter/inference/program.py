@@ -33,6 +33,7 @@ class Program:
     telling: names that matter to the rules; None for all.
     imports: where other modules of the project are found, as long as the function being read is followed there; place: the file's path and package.
     source: how a node is written.
+    assume: facts of the inputs of models.
     until: the first finding for which this holds ends the reading.
     templates: objects as their constructors leave them, by class; each path takes a copy.
     """
@@ -46,9 +47,11 @@ class Program:
         until: Callable[[Finding], bool] | None = None,
         source: Callable[[cst.CSTNode], str] = source_code,
         place: tuple[str, str] = ("", ""),
+        assume: tuple[str, ...] = (),
     ) -> None:
         self.module = module
         self.imports: Imports | None = None
+        self.assume = assume
         self._source = source
         self.index = ModuleIndex(module, *place)
         self._modules: dict[str, ModuleIndex | None] = {}

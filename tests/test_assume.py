@@ -1,0 +1,107 @@
+"""`--assume channels_last`: what would happen if the inputs and weights of models were channels_last."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stridelint.linter import engine, source
+from stridelint.linter.config import ConfigError, Settings, assumptions
+from stridelint.linter.selection import select
+
+CODE = """import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(channels, channels, 3, padding=1)
+        self.norm = nn.BatchNorm2d(channels)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.norm(self.conv(x))
+        return torch.ones(2, 4, 8, 8) * y
+
+
+class Head(nn.Module):
+    def forward(self, x, scale=2):
+        return x.view(x.shape[0], -1) * scale
+
+
+class Tokens(nn.Module):
+    def forward(self, x):
+        b, n, c = x.shape
+        return x.view(b, n * c)
+
+
+class Weights(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(4, 4, 3)
+
+    def forward(self, x):
+        return self.conv.weight.view(-1)
+
+
+def pool(images):
+    return images.view(images.size(0), -1)
+"""
+
+
+def found(*assume: str) -> list[tuple[int, str]]:
+    file = source.from_bytes("models.py", CODE.encode(), explicit=True)
+    outcome = engine.check(file, select(Settings(assume=assume)))
+    assert not outcome.skipped
+    return [(finding.line, finding.code) for finding in outcome.findings]
+
+
+@pytest.mark.parametrize(
+    ("assume", "expected"),
+    [
+        ((), []),
+        (("channels_last",), [(13, "TLC101"), (18, "TLC104"), (33, "TLC104")]),
+        (("channels_last:Head",), [(18, "TLC104")]),
+        (("channels_last:H*", "channels_last:Block.forward"), [(13, "TLC101"), (18, "TLC104")]),
+        (("channels_last:pool",), [(37, "TLC104")]),
+        (("channels_last:Other",), []),
+    ],
+)
+def test_findings(assume: tuple[str, ...], expected: list[tuple[int, str]]) -> None:
+    assert found(*assume) == expected
+
+
+def test_the_story_says_so() -> None:
+    file = source.from_bytes("models.py", CODE.encode(), explicit=True)
+    (finding,) = engine.check(file, select(Settings(assume=("channels_last:Head",)))).findings
+    assert [(note.line, note.message) for note in finding.notes] == [(17, "'x' is assumed to be channels_last")]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (["nhwc"], "knows channels_last"),
+        (["channels_lst:Net"], "did you mean 'channels_last'"),
+        (["channels_last:"], "lacks the name"),
+        ("channels_last", "must be a list"),
+    ],
+)
+def test_wrong_assumptions(wrong: object, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        assumptions(wrong)
+
+
+def test_on_the_command_line_and_in_the_settings(tmp_path: Path) -> None:
+    (tmp_path / "models.py").write_text(CODE, encoding="utf-8")
+
+    def check(*options: str) -> str:
+        command = [sys.executable, "-m", "stridelint", "check", *options, "."]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+
+    assert "No findings" in check()
+    assert "models.py:18:16: TLC104" in check("--assume", "channels_last:Head")
+    (tmp_path / "pyproject.toml").write_text('[tool.stridelint]\nassume = ["channels_last:pool"]\n', encoding="utf-8")
+    assert "models.py:37:12: TLC104" in check()
