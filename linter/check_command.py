@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from stridelint.linter import config, run as runner, source
 from stridelint.linter.config import ConfigError, Settings
 from stridelint.linter.discover import Target, discover, unique
-from stridelint.linter.project import project_of
 
 if TYPE_CHECKING:
     import argparse
 
     from stridelint.linter.findings import Report
     from stridelint.linter.fixing_command import Mended
+    from stridelint.linter.project import Project
     from stridelint.linter.reports.context import Context
 
 T = TypeVar("T")
@@ -98,7 +98,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _context(checked: Checked, options: argparse.Namespace) -> Context:
-    import datetime
+    import time
 
     from stridelint.linter.fingerprints import Sources
     from stridelint.linter.reports.context import Context, root_of
@@ -111,7 +111,7 @@ def _context(checked: Checked, options: argparse.Namespace) -> Context:
         statistics=options.statistics,
         unsafe_fixes=options.unsafe_fixes,
         paths=tuple(options.paths or ["."]),
-        day=datetime.date.today().isoformat(),
+        day=time.strftime("%Y-%m-%d"),
     )
 
 
@@ -178,8 +178,7 @@ def _checked(options: argparse.Namespace) -> Checked:
         baseline_command.check_files(asked, options)
     processes = _option("--jobs", config.jobs, options.jobs) or max((s.jobs for s in jobs), default=0)
     every = [job for batch in jobs.values() for job in batch]
-    project = project_of((job[0] for job in every if isinstance(job[0], Target)), paths)
-    report = runner.check_all(every, processes, excluded, project)
+    report = runner.check_all(every, processes, excluded, _project(every, paths))
     mended: list[Mended] = []
     if options.fix or options.diff:
         from stridelint.linter import fixing_command
@@ -213,6 +212,16 @@ def _without_known(
     return baseline_command.apply(
         report, asked, {item.path: settings for item, settings in jobs}, Sources(texts), options
     )
+
+
+def _project(jobs: list[runner.Job], paths: list[str]) -> Project | None:
+    """Where imports between the files are followed: among those of the folders that are checked."""
+    targets = [item for item, _ in jobs if isinstance(item, Target) and not item.explicit]
+    if not targets:
+        return None
+    from stridelint.linter.project import project_of
+
+    return project_of(targets, paths)
 
 
 def _settings(options: argparse.Namespace) -> Callable[[str], Settings]:

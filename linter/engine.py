@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from stridelint.linter import screen, source
 from stridelint.linter.errors import internal_error
 from stridelint.linter.findings import Outcome, Skipped
-from stridelint.linter.project import Modules, Project, imported_names
 
 if TYPE_CHECKING:
     import ast
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     import libcst
 
     from stridelint.linter.inference import Analysis
+    from stridelint.linter.project import Modules, Project
     from stridelint.linter.relevance import Plan
     from stridelint.linter.selection import Selection
     from stridelint.rules.rule import Rule
@@ -62,6 +62,8 @@ def check_decoded(
         return Outcome()
     code = screen.Code(tree)
     if project is not None:
+        from stridelint.linter.project import imported_names
+
         names, nodes = imported_names(project, tree, path), nodes_of(tree)
         nodes.imported, nodes.makers = names.every, names.makers
     # What is assumed stands in no file, so that the screens cannot tell.
@@ -123,7 +125,7 @@ def _analysed(file: _File, plan: Plan, analyse: Analyse | None) -> Outcome:
     from stridelint.linter.suppress import Suppressions
 
     path, selection = file.path, file.selection
-    modules = None if file.project is None else Modules(file.project, exact=True)
+    modules = _modules(file, exact=True)
     if analyse is None:
         nothing = _nothing_found(file, plan)
         if nothing is not None:
@@ -153,6 +155,13 @@ def _analysed(file: _File, plan: Plan, analyse: Analyse | None) -> Outcome:
     return Outcome(kept, stopped, tuple(finding for finding in findings if finding in hidden))
 
 
+def _modules(file: _File, *, exact: bool) -> Modules | None:
+    """The other files of the project, from where imports are followed."""
+    from stridelint.linter.project import Modules
+
+    return None if file.project is None else Modules(file.project, exact)
+
+
 def _reader(file: _File, plan: Plan, modules: Modules | None, **options: Any) -> Analyse:
     from stridelint.linter import inference
 
@@ -179,7 +188,7 @@ def _nothing_found(file: _File, plan: Plan) -> Outcome | None:
         return None
     try:
         bare = BareTree(file.tree, plan.left_out)
-        modules = None if file.project is None else Modules(file.project, exact=False)
+        modules = _modules(file, exact=False)
 
         def written(node: libcst.CSTNode) -> str:
             return bare.source(node) if modules is None or bare.knows(node) else modules.source(node)

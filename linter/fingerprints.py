@@ -6,17 +6,17 @@ the path, the line or the message. Equal ones are told apart by counting. Baseli
 
 from __future__ import annotations
 
-import ast
 import functools
-import hashlib
 import sys
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from stridelint.linter import source
 from stridelint.linter.findings import Reported
+
+if TYPE_CHECKING:
+    import ast
 
 _BLOCK = 100  # characters of code that GitHub's line hash reaches over
 _MASK = (1 << 64) - 1
@@ -82,6 +82,8 @@ class Sources:
 
     def identity(self, finding: Reported) -> Identity:
         """What the finding is known by."""
+        import hashlib
+
         code = self.code(finding)
         scope = self.scope(finding.path, finding.line) if self.is_unchanged(finding) else ""
         told = "\0".join(("1", finding.code, scope, "".join(code.split())))
@@ -104,6 +106,8 @@ class Sources:
 
     def _scopes_of(self, path: str) -> list[tuple[int, int, str]]:
         """First line, last line and name of all functions and classes, outer ones before inner ones."""
+        import ast
+
         try:
             tree = ast.parse(self.text(path))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -137,6 +141,8 @@ def line_hashes(data: bytes) -> list[str]:
     It is taken of the first 100 UTF-16 units from the start of the line on, white space left out and line ends as LF, with
     65535 at the end of the file and zeros behind; ":2" marks the second line with the same hash.
     """
+    from array import array
+
     text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n").replace(" ", "").replace("\t", "")
     units = array("H")
     units.frombytes(text.encode("utf-16-le" if sys.byteorder == "little" else "utf-16-be"))
@@ -154,6 +160,8 @@ def line_hashes(data: bytes) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _polynomial(block: bytes) -> int:
+    from array import array
+
     units = array("H")
     units.frombytes(block)
     value = 0

@@ -145,7 +145,7 @@ def imported_names(project: Project, tree: ast.Module, path: str) -> Names:
 
 
 # What a function that makes an unusual tensor is written with.
-_UNUSUAL = re.compile(
+_UNUSUAL = (
     rb"channels_last|permute|transpose|expand|\b(?:bool|u?int8|int16|int32|int64|long|short|half|double|float64|float16|bfloat16"
     rb"|complex64|cfloat|requires_grad\w*|arange|randint|randperm|one_hot|\w+Tensor)\b"
 )
@@ -158,7 +158,7 @@ def _makes_unusual(path: str, name: str) -> bool:
         data = source.read(path).data
     except source.Unreadable:
         return False
-    return f"def {name}(".encode() in data and _UNUSUAL.search(data) is not None
+    return f"def {name}(".encode() in data and re.search(_UNUSUAL, data) is not None
 
 
 _Tree: TypeAlias = "tuple[libcst.Module, Callable[[libcst.CSTNode], str]]"

@@ -11,11 +11,11 @@ from stridelint.linter import engine, errors, screen, source
 from stridelint.linter.config import Settings
 from stridelint.linter.discover import Target
 from stridelint.linter.findings import Outcome, Report, Reported
-from stridelint.linter.project import Project
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
 
+    from stridelint.linter.project import Project
     from stridelint.linter.selection import Selection
 
 # Below this many files that pass the first screen, starting processes costs more than it saves.
