@@ -1,8 +1,9 @@
 """The project under check, for imports between its files: which file a module's name stands for, and that file's tree.
 
 Only files found in the folders of the run belong to it, so nothing is read that the user did not ask for. A module is
-looked for where Python would: from the folder that holds the importing file's outermost package, beside the importing
-file, and in the folders of the run and their `src`.
+looked for where Python would: in the folder that holds the importing file's outermost package, which for a script is its
+own, and in the folders of the run and their `src`. No folder of a package is searched: `import torch` beside a `torch.py`
+within one means PyTorch.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Project(NamedTuple):
         if dotted.startswith("."):
             return None
         parts = dotted.split(".")
-        for folder in (self.outermost(importer), os.path.dirname(importer), *self.folders):
+        for folder in (self.outermost(importer), *self.folders):
             stem = os.path.normpath(os.path.join(folder, *parts))
             for candidate in (stem + ".py", os.path.join(stem, "__init__.py")):
                 if candidate in self.files:
@@ -65,8 +66,9 @@ def project_of(targets: Iterable[Target], arguments: Iterable[str]) -> Project |
     files = frozenset(os.path.normpath(target.path) for target in targets if not target.explicit)
     if not files:
         return None
-    folders = [os.path.normpath(argument) for argument in arguments if os.path.isdir(argument)]
-    return Project(files, tuple(each for folder in folders for each in (folder, os.path.join(folder, "src"))))
+    named = [os.path.normpath(argument) for argument in arguments if os.path.isdir(argument)]
+    folders = [each for folder in named for each in (folder, os.path.join(folder, "src"))]
+    return Project(files, tuple(each for each in folders if os.path.join(each, "__init__.py") not in files))
 
 
 class Modules:

@@ -184,6 +184,15 @@ def test_modules_are_found_as_python_finds_them() -> None:
     assert project.package("tools/run.py") == ""
 
 
+def test_a_package_does_not_hide_other_packages_from_its_own_files(write: Write) -> None:
+    shadow = "import torch\n\n\ndef eye(n):\n    return torch.empty(3, 4, 5).permute(2, 0, 1)\n"
+    user = "import torch\n\n\ndef flat():\n    return torch.eye(12).view(-1)\n"
+    write({"pkg/__init__.py": "", "pkg/torch.py": shadow, "pkg/user.py": user})
+    assert places(checked(".")) == places(checked("pkg")) == set()
+    write({"pkg/user.py": user.replace("import torch", "from .torch import eye").replace("torch.eye", "eye")})
+    assert places(checked(".")) == places(checked("pkg")) == {("pkg/user.py", 5, "TLC104")}
+
+
 def test_names_that_come_from_the_project(write: Write) -> None:
     write(FILES)
     project = Project(frozenset(FILES), (".",))
