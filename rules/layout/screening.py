@@ -55,8 +55,15 @@ class Strided(Flow):
 def _cuts(index: ast.expr) -> bool:
     """An index that may leave gaps: anything but whole numbers and plain slices of the first axis."""
     if isinstance(index, ast.Tuple):
-        return any(not (isinstance(each, ast.Constant) and each.value in (None, ...)) for each in index.elts)
+        return not all(_keeps_axis(each) for each in index.elts)
     return isinstance(index, ast.Slice) and index.step is not None
+
+
+def _keeps_axis(index: ast.expr) -> bool:
+    """`None`, `...` or a bare `:`."""
+    if isinstance(index, ast.Slice):
+        return index.lower is index.upper is index.step is None
+    return isinstance(index, ast.Constant) and index.value in (None, ...)
 
 
 def views_of_strided(nodes: Nodes) -> frozenset[str]:
