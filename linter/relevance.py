@@ -116,7 +116,7 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
 def everything(text: str, tree: ast.Module) -> Plan:
     """A plan that leaves nothing out."""
     count = sum(1 for _ in functions_of(tree.body))
-    return Plan(text, frozenset(), dict.fromkeys(range(count), True), True, None, frozenset(), True)
+    return Plan(text, frozenset(), dict.fromkeys(range(count), True), True, None, frozenset((None, *range(count))), True)
 
 
 def _feeding(unit: _Unit) -> frozenset[str]:

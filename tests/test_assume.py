@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,53 @@ def test_the_story_says_so() -> None:
     file = source.from_bytes("models.py", CODE.encode(), explicit=True)
     (finding,) = engine.check(file, select(Settings(assume=("channels_last:Head",)))).findings
     assert [(note.line, note.message) for note in finding.notes] == [(17, "'x' is assumed to be channels_last")]
+
+
+@pytest.mark.parametrize(
+    ("layer", "is_found"),
+    [
+        ("nn.Conv2d(3, 8, 3)", True),
+        ("nn.Conv2d(8, 8, 3, padding=1, groups=8)", True),
+        ("nn.ConvTranspose2d(8, 4, 2, 2)", True),
+        ("nn.Conv2d(1, 8, 3)", False),  # one channel: both formats are the same bytes
+        ("nn.Conv2d(8, 1, 3)", False),
+    ],
+)
+def test_layers_whose_channels_are_numbers(layer: str, is_found: bool) -> None:
+    code = f"""from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = {layer}
+
+    def forward(self, x):
+        y = self.layer(x)
+        return y.view(y.shape[0], -1)
+"""
+    file = source.from_bytes("models.py", code.encode(), explicit=True)
+    found = engine.check(file, select(Settings(assume=("channels_last",)))).findings
+    assert [(finding.line, finding.code) for finding in found] == ([(11, "TLC104")] if is_found else [])
+    if is_found and importlib.util.find_spec("torch"):
+        import torch
+
+        names: dict[str, object] = {}
+        exec(code, names)
+        net = names["Net"]().to(memory_format=torch.channels_last)  # type: ignore[operator]
+        image = torch.rand(2, 3 if "(3" in layer else 8, 6, 6).to(memory_format=torch.channels_last)
+        with pytest.raises(RuntimeError, match="view size is not compatible"):
+            net(image)
+
+
+def test_imports_between_files_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text("def head(y):\n    return y.view(y.size(0), -1)\n", encoding="utf-8")
+    code = "from torch import nn\n\nfrom parts import head\n\n\nclass Net(nn.Module):\n    def forward(self, x):\n        return head(x)\n"
+    (tmp_path / "net.py").write_text(code, encoding="utf-8")
+    command = [sys.executable, "-m", "stridelint", "check", "--assume", "channels_last", "."]
+    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    assert "parts.py:2:12: TLC104" in printed
+    assert "net.py:7: note: 'y' is assumed to be channels_last" in printed
 
 
 @pytest.mark.parametrize(

@@ -94,15 +94,21 @@ def _conv(bound: Bound, shape: Dims) -> Dims | None:
     if not isinstance(source, Operand) or not isinstance(weight, Operand) or not isinstance(groups, int):
         return None
     number_of_groups = groups
+    # The numbers of a known weight fit a symbolic image in too many ways to try them all, and only its layout matters;
+    # but one channel is not what an unknown number of channels stands for.
+    filters = weight.facts.concrete_shape
+    apart = filters is not None and weight.facts.concrete_strides is not None and (groups > 1 or 1 not in filters[:2])
+    known = (weight.facts,) if apart else ()
 
     def compute(tensors: tuple[TensorFacts, ...], extra: generic.Numbers) -> tuple[int, ...] | None:
-        geometries = [(tensor.concrete_shape, tensor.concrete_strides) for tensor in tensors]
+        geometries = [(tensor.concrete_shape, tensor.concrete_strides) for tensor in (*tensors, *known)]
         (a, b), (c, d) = geometries
         if a is None or b is None or c is None or d is None:
             return None
         return convolution.conv_strides((a, b), (c, d), extra[0], groups=number_of_groups, dtype=source.facts.dtype)
 
-    return generic.lift_strides(compute, shape, [source.facts, weight.facts], shape)
+    tensors = [source.facts] if apart else [source.facts, weight.facts]
+    return generic.lift_strides(compute, shape, tensors, shape)
 
 
 def _joined(join: Callable[[list[TensorFacts], int], TensorFacts]) -> Callable[[Bound, Dims], Dims | None]:
