@@ -21,6 +21,7 @@ examples:
   stridelint check --select TLC3 src        only the out= rules
   stridelint check --min-confidence possible src
                                             audit: also what only a caller decides, and advice
+  stridelint check --diff src               what --fix would change
   stridelint explain TLC101                 what a rule finds, why, and what to do
 
 exit status:
@@ -138,6 +139,8 @@ def _dispatch(arguments: list[str]) -> int:
     if not arguments:
         parser.print_help(sys.stderr)
         return 2
+    if os.path.exists(arguments[0]):
+        raise config.ConfigError(f"'{arguments[0]}' is no command; to check it: stridelint check {arguments[0]}")
     parser.parse_args(arguments)
     raise AssertionError("a known command has its own parser")
 
@@ -250,7 +253,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     )
     files.add_argument("--force-exclude", action="store_true", help="exclude patterns hold for files named here, too")
     files.add_argument("--jobs", metavar="N", help="processes: a number, or auto (default)")
-    files.add_argument("--no-cache", action="store_true", help="analyse every file anew (so far that is always done)")
+    files.add_argument("--no-cache", action="store_true", help="accepted, and without effect: nothing is cached")
 
 
 def _add_trace(parser: argparse.ArgumentParser) -> None:
@@ -311,5 +314,5 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "explain": ("explain a rule", _add_explain),
     "new-rule": ("start a rule: one file with documentation, examples and a check", _add_new_rule),
     "docs": ("write docs/rules.md and docs/rules/ from the rules", _add_docs),
-    "probe": ("compare the model with a real torch: verify, harvest", lambda parser: None),
+    "probe": ("replay findings on a real torch, or measure it: FINDINGS.json, verify, harvest", lambda parser: None),
 }

@@ -78,7 +78,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stridelint.rules.contract import questions
+from stridelint.rules.contract.answers import Answer
 from stridelint.rules.events import TensorEvent
+from stridelint.rules.findings import found, quoted
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
 
@@ -108,26 +111,35 @@ class {class_name}(Rule):
     code = "{code}"
     name = "{name}"
     severity = Severity.WARNING
-    words = ("word",)
-    ops = frozenset({{"operator"}})
+    words = ("relu",)
+    ops = frozenset({{"relu"}})
 
     VALID = (
         """\\
 import torch
+
+y = torch.relu(torch.ones(2, 3))
 """,
     )
     INVALID = (
         Invalid(
             """\\
 import torch
+
+x = torch.ones(2, 3).t()
+y = torch.relu(x)
 """,
-            ((1, 1, "message"),),
+            ((4, 5, "message about 'x'"),),
         ),
     )
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """Judge one call."""
-        return iter(())
+        for operand in event.tensors:
+            judgement = questions.is_contiguous(operand.facts)  # an answer, and how sure it is
+            if judgement.answer is Answer.NO:
+                message = f"message about {{quoted(operand)}}"
+                yield found(self, event, message, confidence=judgement.confidence, about=(operand,))
 '''
 
 
@@ -148,7 +160,7 @@ def new_rule(options: argparse.Namespace) -> int:
     text = _TEMPLATE.format(code=code, name=name, words=name.replace("-", " "), class_name=class_name)
     path.write_text(text, encoding="utf-8")
     print(f"wrote {path}")
-    print(f"next: fill it in; pytest -k {code}; stridelint docs; a line in CHANGELOG.md")
+    print(f"next: replace the example in it; add {code} to CHANGELOG.md; pytest -k {code}; stridelint docs")
     return 0
 
 
@@ -161,9 +173,9 @@ def _checkout() -> Path:
 
 
 _PROBES = {
-    "FINDINGS.json": "replay the findings of `check --format json` on real tensors",
-    "verify": "compare the model with torch on random cases",
-    "harvest": "measure torch's operators anew",
+    "FINDINGS.json": "replay the findings of `check --format json` on real tensors; - for standard input",
+    "verify": "compare the model of strides and dtypes with torch on random cases",
+    "harvest": "measure what torch's operators do with out=, as a table for `check --operators`",
 }
 
 
@@ -174,6 +186,7 @@ def probe(arguments: Sequence[str]) -> int:
         print(usage, file=sys.stdout if arguments else sys.stderr)
         for name, text in _PROBES.items():
             print(f"  {name:14} {text}", file=sys.stdout if arguments else sys.stderr)
+        print("All of them need torch and have a --help of their own.", file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2
     name, *rest = arguments
     if name.startswith("-") or Path(name).is_file() or name.endswith(".json"):

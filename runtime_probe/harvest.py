@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         import torch  # noqa: F401
     except ImportError:
-        print("stridelint probe: torch is not installed; pip install 'stridelint[probe]'", file=sys.stderr)
+        print("stridelint: the probe needs torch: pip install 'stridelint[probe]'", file=sys.stderr)
         return 2
     started = time.monotonic()
     if options.device != "cpu":

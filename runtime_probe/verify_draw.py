@@ -22,7 +22,7 @@ def load_torch() -> Any:
     try:
         import torch
     except ImportError as error:
-        raise RuntimeError("this command compares with PyTorch: pip install 'stridelint[probe]'") from error
+        raise RuntimeError("stridelint: the probe needs torch: pip install 'stridelint[probe]'") from error
     return torch
 
 

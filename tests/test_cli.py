@@ -95,6 +95,7 @@ def test_exit_status(project: Path, run: Run) -> None:
         (["check", "--stdin-filename", "x.py", "bad.py"], ["--stdin-filename"]),
         (["check", "--isolated", "--config", "x"], ["--isolated", "--config"]),
         (["chek"], ["chek"]),
+        (["bad.py"], ["stridelint check bad.py"]),
         (["explain", "TLC999"], ["unknown rule 'TLC999'"]),
         (["probe", "verfy"], ["did you mean 'verify'"]),
     ],

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-from stridelint.linter import documentation
+from stridelint.linter import documentation, engine, source
+from stridelint.linter.selection import Selection
+from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.registry import by_code
 from stridelint.rules.rule import Rule
 
@@ -163,6 +165,10 @@ def test_a_new_rule_is_a_complete_file(tmp_path: Path, monkeypatch: pytest.Monke
     assert issubclass(rule, Rule)
     assert (rule.code, rule.name) == ("TLC399", "a-new-hazard")
     assert list(documentation.sections(rule)) == list(documentation.HEADINGS)
+    for code, expected in [(rule.VALID[0], ()), (rule.INVALID[0].code, rule.INVALID[0].expected)]:
+        file = source.from_bytes("example.py", code.encode(), explicit=True)
+        found = engine.check(file, Selection((rule,), frozenset(), Confidence.POSSIBLE)).findings
+        assert tuple((each.line, each.column, each.message) for each in found) == expected
     assert cli.main(["new-rule", "TLC399", "a-new-hazard"]) == 2
     assert cli.main(["new-rule", "TLC999", "a-new-hazard"]) == 2
     assert cli.main(["new-rule", "TLC398", "Hazard"]) == 2
