@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, demands, testing
+from stridelint.linter.inference import contexts, demands, testing, trials
 from stridelint.linter.inference.expressions import (
     evaluate,
     evaluate_call_statement,
@@ -256,7 +256,7 @@ def _try(path: Path, scope: Scope, node: cst.Try) -> None:
             _handle(path, scope, node.handlers[choice])
         else:
             try:
-                execute(path, scope, node.body)
+                _attempt(path, scope, node)
             except Raised:
                 if not node.handlers:
                     raise
@@ -267,6 +267,17 @@ def _try(path: Path, scope: Scope, node: cst.Try) -> None:
     finally:
         if node.finalbody is not None:
             execute(path, scope, node.finalbody.body)
+
+
+def _attempt(path: Path, scope: Scope, node: cst.Try) -> None:
+    def parts(node: cst.Try) -> trials.Parted:
+        return trials.parted(path.frames[-1].function.node if path.frames else path.program.module, node)
+
+    part = path.program.once(node, parts, node)
+    execute(path, scope, part.body)
+    for each in part.tried:
+        path.step()
+        evaluate(path, scope, each.value)
 
 
 def _handle(path: Path, scope: Scope, handler: cst.ExceptHandler) -> None:

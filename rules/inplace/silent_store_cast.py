@@ -92,6 +92,7 @@ image = torch.zeros(2, 2, dtype=torch.uint8)
 image[:] = torch.rand(2, 2).floor().clamp(0, 255)
 image.copy_(torch.rand(2, 2).mul(255).to(torch.uint8))
 mask = torch.zeros(4) > 1
+mask.copy_(torch.Tensor([True, False, False, True]))
 mask[0] = 1
 mask.masked_fill_(counts > 1, 0.0)
 half = torch.zeros(4).half()
@@ -210,7 +211,7 @@ real[:] = torch.fft.fft(real)
 
 def _lost(event: TensorEvent, value: object, kind: str) -> str | None:
     if isinstance(value, Operand):
-        if value.whole and kind != "bool":
+        if value.whole:
             return None
         return tensor_lost(value.facts, kind, indexed=event.arguments.get("indexed") is True)
     if isinstance(value, Scalar):

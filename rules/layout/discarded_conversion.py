@@ -106,6 +106,17 @@ def test_view_of_transposed():
     with pytest.raises(RuntimeError):
         x.view(-1)
 """,
+        """\
+import torch
+
+def can_convert(dtype):
+    x = torch.zeros(2)
+    try:
+        x.to(dtype)
+    except RuntimeError:
+        return False
+    return True
+""",
     )
     INVALID = (
         Invalid(

@@ -223,14 +223,21 @@ def tensor(call: Call) -> Value:
         shape = size_arguments(call)
         if shape is not None and not isinstance(data, Sequence):
             return made(call, shape, call.path.default_dtype, "float")
-        shape, _, _ = _nested(call.path, data)
-        return made(call, shape, call.path.default_dtype, "float")
+        shape, _, kind = _nested(call.path, data)
+        return _listed(made(call, shape, call.path.default_dtype, "float"), kind)
     if isinstance(data, (ArrayValue, TensorValue)):
         return _from_data(call, data)
     shape, dtype, kind = _nested(call.path, data)
     if isinstance(data, (Unknown, Instance)) and call.name in ("torch.as_tensor", "torch.asarray"):
         return made(call, None, None)
-    return made(call, shape, dtype, kind)
+    return _listed(made(call, shape, dtype, kind), kind)
+
+
+def _listed(value: Value, kind: str | None) -> Value:
+    """A tensor of listed numbers of a kind: its numbers may be whole where its dtype tells nothing of it."""
+    if isinstance(value, TensorValue):
+        value.whole = kind in ("bool", "integer")
+    return value
 
 
 def _from_data(call: Call, data: ArrayValue | TensorValue) -> Value:
