@@ -84,7 +84,7 @@ class Nodes:
                 self.classes.append(node)  # type: ignore[arg-type]
             elif kind in _BINDINGS:
                 self.bindings.append((node, unit))
-            elif kind in (ast.Return, ast.Yield) and node.value is not None:  # type: ignore[attr-defined]
+            elif kind in (ast.Return, ast.Yield, ast.YieldFrom) and node.value is not None:  # type: ignore[attr-defined]
                 self.returned.append((function, node.value, unit))  # type: ignore[attr-defined]
             elif kind is ast.BinOp:
                 self.operations.append((node, unit))  # type: ignore[arg-type]
