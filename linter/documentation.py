@@ -14,6 +14,7 @@ from stridelint.rules.registry import by_code
 from stridelint.rules.rule import Rule, Severity
 
 HEADINGS = ("What it does", "Why is this bad?", "Example", "Use instead", "Confirmed by")
+CODE = ("Example", "Use instead")
 FIX = "Fix"  # only where a rule has one
 _NOTICE = "<!-- Written by `stridelint docs` from the rule's own file; change it there. -->"
 
@@ -24,18 +25,13 @@ def is_quiet(rule: type[Rule]) -> bool:
 
 
 def summary(rule: type[Rule]) -> str:
-    """The first sentence of the rule's documentation, on one line."""
-    first = inspect.cleandoc(rule.__doc__ or "").split("\n\n")[0]
+    """The first paragraph of what the rule finds, on one line."""
+    first = sections(rule).get("What it does", "").split("\n\n")[0]
     return " ".join(first.split())
 
 
 def sections(rule: type[Rule]) -> dict[str, str]:
     """The text under each heading; a heading may be marked with `##` or stand alone on its line."""
-    return {title: "\n".join(lines).strip() for title, lines in _sections(rule).items()}
-
-
-def even_sections(rule: type[Rule]) -> dict[str, str]:
-    """The same without the indentation of the docstring."""
     return {title: textwrap.dedent("\n".join(lines)).strip() for title, lines in _sections(rule).items()}
 
 
@@ -57,10 +53,10 @@ def page(rule: type[Rule]) -> str:
     shown = f"**{rule.severity.value}**"
     if is_quiet(rule):
         shown += f", shown only with `--min-confidence possible` or `--select {rule.code}`"
-    parts = [f"# {rule.code} {rule.name}", summary(rule), f"Severity: {shown}."]
+    parts = [f"# {rule.code} {rule.name}", f"Severity: {shown}."]
     for title in HEADINGS:
         if title in told:
-            parts += [f"## {title}", told[title]]
+            parts += [f"## {title}", _block(told[title], "python") if title in CODE else told[title]]
     if FIX in told:
         parts += [f"## {FIX}", told[FIX], *_fixed(rule)]
     if rule.INVALID:

@@ -368,6 +368,7 @@ class Flow:
     def holds(self, node: ast.expr, unit: str) -> bool:
         """Whether an expression's value may have the property."""
         reached_from: dict[Key, Key | None] = {}
+        seen: set[tuple[int, str]] = set()  # a default (`n=n`) or an annotation may lead back to itself
         waiting: list[tuple[ast.expr, str, Key | None]] = [(node, unit, None)]
         while waiting:
             each, place, origin = waiting.pop()
@@ -375,7 +376,9 @@ class Flow:
             found = steps is True
             for step in () if isinstance(steps, bool) else steps:
                 if isinstance(step, ast.AST):
-                    waiting.append((step, place, origin))
+                    if (id(step), place) not in seen:
+                        seen.add((id(step), place))
+                        waiting.append((step, place, origin))
                 elif step in self._has:
                     found = True
                     break

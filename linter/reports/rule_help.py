@@ -9,7 +9,6 @@ from stridelint.rules.registry import by_code
 from stridelint.rules.rule import Rule
 
 HOME = "https://github.com/stridelint/stridelint"
-_CODE = ("Example", "Use instead")
 # The first digit after TLC.
 FAMILIES = {"1": "memory-format", "2": "layout-tests", "3": "out-argument", "4": "in-place"}
 
@@ -55,9 +54,9 @@ def of(code: str, name: str, severity: str) -> RuleHelp:
 
 
 def _parts(rule: type[Rule]) -> list[tuple[str, str, bool]]:
-    told = documentation.even_sections(rule)
+    told = documentation.sections(rule)
     titles = [title for title in (*documentation.HEADINGS, documentation.FIX) if told.get(title)]
-    return [(title, _without_fence(told[title]) if title in _CODE else told[title], title in _CODE) for title in titles]
+    return [(title, _without_fence(told[title]) if title in documentation.CODE else told[title], title in documentation.CODE) for title in titles]
 
 
 def _without_fence(text: str) -> str:
