@@ -8,7 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from stridelint.linter import screen
+from stridelint.rules.inplace.silent_store_cast import SilentStoreCast
 from stridelint.rules.rule import Rule, Severity
+from stridelint.rules.screening import Nodes
 
 
 class OutRule(Rule):
@@ -88,3 +90,16 @@ def test_depth_is_measured_without_recursion() -> None:
 def test_warnings_of_the_compiler_are_not_ours(capfd: pytest.CaptureFixture[str]) -> None:
     screen.parse("x = '\\d' is 'a'")
     assert capfd.readouterr().err == ""
+
+
+def test_defaults_named_like_their_parameter() -> None:
+    """Looking for what `batch` may be comes back to its own default and annotation; once is enough."""
+    code = """import torch
+
+def tasks(batch: Batch):
+    def compute(batch: Batch = batch):
+        batch[0] = 0.5
+    yield compute
+"""
+    tree = ast.parse(code)
+    assert SilentStoreCast.places(Nodes(tree)) is not None
