@@ -25,9 +25,9 @@ def is_quiet(rule: type[Rule]) -> bool:
 
 
 def summary(rule: type[Rule]) -> str:
-    """The first paragraph of what the rule finds, on one line."""
-    first = sections(rule).get("What it does", "").split("\n\n")[0]
-    return " ".join(first.split())
+    """The first sentence of what the rule finds, on one line."""
+    text = " ".join(sections(rule).get("What it does", "").split())
+    return re.split(r"(?<=\.) (?=[A-Z])", text)[0]
 
 
 def sections(rule: type[Rule]) -> dict[str, str]:
