@@ -133,7 +133,7 @@ def test_the_changelog_has_this_version() -> None:
 def test_continuous_integration_runs_what_the_readme_says() -> None:
     commands = re.findall(r"^python3 -m venv .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert len(commands) == 2
-    assert commands[1].endswith("pytest")
+    assert commands[1].endswith(".venv/bin/pytest -n auto")
     assert commands[1] in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
