@@ -180,7 +180,7 @@ def _parsed(path: str, changed: int, size: int, exact: bool) -> _Tree | None:
     import libcst
 
     from stridelint.linter.inference.bare_tree import BareTree, Unsupported
-    from stridelint.linter.inference.syntax import source_code
+    from stridelint.rules.forms.walking import source_code
 
     try:
         text = source.read(path).text

@@ -17,7 +17,7 @@ from functools import partial
 import libcst as cst
 
 from stridelint.linter.inference.imports import Imports
-from stridelint.linter.inference.syntax import source_code
+from stridelint.rules.forms.walking import source_code
 from stridelint.rules.rule import Finding, Rule
 
 BUDGET = 300_000

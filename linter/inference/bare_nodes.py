@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference.syntax import fields_of
+from stridelint.rules.forms.walking import fields_of
 
 _set = object.__setattr__
 

@@ -9,7 +9,6 @@ from stridelint.linter.inference.attributes import class_scope, decorator_names,
 from stridelint.linter.inference.imports import tells
 from stridelint.linter.inference.path import MAX_CALL_DEPTH, Frame, Path, Returned
 from stridelint.linter.inference.scopes import Scope, dotted_name
-from stridelint.linter.inference.syntax import children
 from stridelint.linter.inference.values import (
     NONE,
     Arguments,
@@ -27,6 +26,7 @@ from stridelint.linter.inference.values import (
     Unknown,
     Value,
 )
+from stridelint.rules.forms.walking import children
 
 MAX_RECURSION = 2
 TRANSPARENT = frozenset(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.syntax import walk
 from stridelint.linter.inference.values import Function, TensorValue
+from stridelint.rules.forms.walking import walk
 
 
 def is_unread(path: Path, copy: TensorValue, node: cst.CSTNode | None) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.syntax import walk
 from stridelint.linter.inference.torch_api.emit import emit, operand
 from stridelint.linter.inference.values import TensorValue
 from stridelint.rules.events import Form
+from stridelint.rules.forms.walking import walk
 
 
 def refused(path: Path, node: cst.CSTNode, test: cst.BaseExpression) -> None:

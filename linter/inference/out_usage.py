@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from stridelint.linter.inference.syntax import children
+from stridelint.rules.forms.walking import children
 
 QUERIES = frozenset(
     """shape dtype device requires_grad ndim is_leaf layout size dim numel stride is_contiguous is_floating_point is_complex

@@ -10,7 +10,6 @@ from stridelint.linter.inference.calls import instantiate
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.scopes import Scope, dotted_name
-from stridelint.linter.inference.syntax import walk
 from stridelint.linter.inference.values import (
     Arguments,
     Class,
@@ -29,6 +28,7 @@ from stridelint.linter.inference.values import (
 )
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.forms.walking import walk
 
 CONSTRUCTOR_STEPS = 8_000
 TENSOR_ANNOTATIONS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.LongTensor"})

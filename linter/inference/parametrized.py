@@ -12,8 +12,8 @@ from stridelint.linter.inference.attributes import decorator_names
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import ModuleScope, Scope, dotted_name
-from stridelint.linter.inference.syntax import source_code
 from stridelint.linter.inference.values import Constant, Sequence, Unknown, Value, is_none
+from stridelint.rules.forms.walking import source_code
 
 MAX_CHOICES = 24
 _WORD = re.compile(r"[a-z0-9]+(?:[_ -][a-z0-9]+)*")

@@ -12,9 +12,9 @@ import libcst as cst
 
 from stridelint.linter.inference.imports import MAX_MODULES, Imports
 from stridelint.linter.inference.scopes import ModuleIndex
-from stridelint.linter.inference.syntax import source_code, walk
 from stridelint.linter.inference.values import Instance
 from stridelint.rules.events import Note, Site, TensorEvent, TestEvent
+from stridelint.rules.forms.walking import source_code, walk
 from stridelint.rules.rule import Finding, Rule
 
 MAX_TEXT = 60

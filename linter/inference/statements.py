@@ -29,7 +29,6 @@ from stridelint.linter.inference.scopes import (
     target_names,
 )
 from stridelint.linter.inference.stores import assign
-from stridelint.linter.inference.syntax import children, walk
 from stridelint.linter.inference.values import (
     NONE,
     Constant,
@@ -42,6 +41,7 @@ from stridelint.linter.inference.values import (
     as_dim,
 )
 from stridelint.rules.contract.sizes import Size
+from stridelint.rules.forms.walking import children, walk
 
 MAX_UNROLLED = 12
 UNKNOWN_ITERATIONS = 2

@@ -15,9 +15,9 @@ from stridelint.linter.inference.parametrized import Choice, choices_of, fixture
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised, Returned
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.scopes import ModuleScope, flat_statements, make_class
-from stridelint.linter.inference.syntax import comments, source_code, walk
 from stridelint.linter.inference.values import Arguments, Class, Function, Instance, Sequence, Unknown, Value
 from stridelint.rules.events import Parameter, Site, TestEvent, TestRun
+from stridelint.rules.forms.walking import comments, source_code, walk
 
 MAX_RUNS = 24
 PATHS_PER_RUN = 6

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from stridelint.linter.inference.syntax import children, walk
+from stridelint.rules.forms.walking import children, walk
 
 
 class Parted(NamedTuple):

@@ -14,7 +14,7 @@ import pytest
 from stridelint.linter import screen, source
 from stridelint.linter.deep import run_deep
 from stridelint.linter.inference.bare_tree import BareTree, Unsupported
-from stridelint.linter.inference.syntax import fields_of
+from stridelint.rules.forms.walking import fields_of
 
 ROOT = Path(__file__).parent.parent.parent
 # What only tells how code is written, or what the other fields tell as well.

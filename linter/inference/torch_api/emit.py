@@ -10,7 +10,6 @@ import libcst as cst
 from stridelint.linter.inference import copies, outs
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.program import Program
-from stridelint.linter.inference.syntax import walk
 from stridelint.linter.inference.values import (
     Constant,
     Device,
@@ -26,6 +25,7 @@ from stridelint.linter.inference.values import (
 from stridelint.rules import events
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.events import Copy, Form, Note, Operand, Site, TensorEvent
+from stridelint.rules.forms.walking import walk
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ import libcst as cst
 
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import dotted_name
-from stridelint.linter.inference.syntax import walk
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.registry import Call, method
 from stridelint.linter.inference.values import (
@@ -33,6 +32,7 @@ from stridelint.rules.contract import generic, questions
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.facts import Dims, TensorFacts
 from stridelint.rules.events import Form, Operand
+from stridelint.rules.forms.walking import walk
 
 POINTER, STORAGE = "torch.data_ptr", "torch.storage"
 # These wrap a pointer and read nothing.
