@@ -35,6 +35,8 @@ def changes_order(shape: Dims, requested: Dims, axes: Sequence[int | None] = ())
     elif open_places:
         return Answer.UNKNOWN, Confidence.CERTAIN
     groups = [found for found in named if found]
+    if not open_places and sum(map(len, groups)) > len(taken):
+        return Answer.UNKNOWN, Confidence.CERTAIN  # one axis stands for two sizes: another is just as large
     if not any(left != right and max(left) > min(right) for place, left in enumerate(groups) for right in groups[place + 1 :]):
         return NOT
     known = all(isinstance(dim, int) for dim in (*shape, *requested))

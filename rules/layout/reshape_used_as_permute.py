@@ -50,6 +50,11 @@ class ReshapeUsedAsPermute(Rule):
 
     VALID = (
         """\
+def analytic(Q, taps):
+    B, F, C, length, _, _ = Q.shape
+    return Q.reshape(B, F, C * taps, C * length)
+""",
+        """\
 import torch
 
 def heads(x, count):
