@@ -50,9 +50,11 @@ class ReshapeUsedAsPermute(Rule):
 
     VALID = (
         """\
-def analytic(Q, taps):
+import torch
+
+def analytic(Q: torch.Tensor, taps: int):
     B, F, C, length, _, _ = Q.shape
-    return Q.reshape(B, F, C * taps, C * length)
+    return Q.reshape(B, F, C * length, C * taps)
 """,
         """\
 import torch
