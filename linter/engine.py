@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stridelint.linter import screen, source
@@ -35,7 +35,7 @@ def check(
     """All findings of one file. `analyse` replaces the interpreter, for tests; `project` is where its imports are followed."""
     try:
         text = file.text
-        if not (screen.mentions(file.data, selection.rules) or selection.assume or project is not None):
+        if not screen.mentions(file.data, selection.rules) and not selection.assume:
             if file.explicit:
                 screen.parse(text)  # who names a broken file wants to hear that it is broken
             return Outcome()
@@ -58,8 +58,7 @@ def check_decoded(
     """All findings of a file that is read and parsed by Python: screen it further, and analyse it if need be."""
     from stridelint.rules.screening import nodes_of
 
-    beyond = bool(selection.assume or project is not None)  # what matters may stand in no file, or in another one
-    if not (screen.mentions(data, selection.rules) or (beyond and screen.may_use_torch(data))):
+    if not screen.mentions(data, selection.rules) and not (selection.assume and screen.may_use_torch(data)):
         return Outcome()
     code = screen.Code(tree)
     if project is not None:
@@ -67,25 +66,13 @@ def check_decoded(
 
         names, nodes = imported_names(project, tree, path), nodes_of(tree)
         nodes.imported, nodes.makers = names.every, names.makers
+    # What is assumed stands in no file, so that the screens cannot tell.
     rules = list(selection.rules) if selection.assume and code.uses_torch else code.rules(selection.rules)
-    if project is not None and nodes_of(tree).makers and code.uses_torch:
-        rules += _fed_from_elsewhere(tree, [rule for rule in selection.rules if rule not in rules])
     if not rules:
         return Outcome()
     if code.depth > screen.MAX_DEPTH:
         return skipped(path, f"is nested too deeply: {code.depth} levels, the limit is {screen.MAX_DEPTH}")
     return _check_screened(_File(path, text, tree, rules, selection, project), analyse)
-
-
-def _fed_from_elsewhere(tree: ast.Module, rules: Iterable[type[Rule]]) -> list[type[Rule]]:
-    """Rules without a word in this file, which can fire at what functions of other files make."""
-    from stridelint.rules.rule import Rule
-
-    return [
-        rule
-        for rule in rules
-        if rule.check is not Rule.check and rule.check_module is Rule.check_module and rule.screen(tree)
-    ]
 
 
 class _File(NamedTuple):
@@ -108,11 +95,7 @@ def _check_screened(file: _File, analyse: Analyse | None) -> Outcome:
     try:
         nodes = nodes_of(file.tree)
         whole = bool(file.selection.assume)
-        plan = (
-            relevance.everything(file.text, file.tree)
-            if whole
-            else relevance.plan(file.text, file.tree, nodes, file.rules)
-        )
+        plan = relevance.everything(file.text, file.tree) if whole else relevance.plan(file.text, file.tree, nodes, file.rules)
         if nodes.imported and not whole:
             file = file._replace(rules=[*file.rules, *_firing_elsewhere(file)])
         return run_deep(lambda: _analysed(file, plan, analyse))

@@ -115,8 +115,7 @@ class Modules:
 class Names(NamedTuple):
     """The names that a file's top-level imports bring in from the project's own modules.
 
-    makers: those of functions, and of modules with functions, that may make a tensor which is not the usual row-major
-        float one.
+    makers: those of functions that may make a tensor which is not the usual row-major float one.
     """
 
     every: frozenset[str]
@@ -135,18 +134,15 @@ def imported_names(project: Project, tree: ast.Module, path: str) -> Names:
             module = absolute("." * node.level + (node.module or ""), package)
             for alias in node.names:
                 name = alias.asname or alias.name
-                origin, submodule = project.find(module, path), project.find(f"{module}.{alias.name}", path)
-                if origin or submodule:
+                origin = project.find(module, path)
+                if origin or project.find(f"{module}.{alias.name}", path):
                     found.add(name)
-                if (origin and _makes_unusual(origin, alias.name)) or (submodule and _makes_unusual(submodule)):
+                if origin and _makes_unusual(origin, alias.name):
                     makers.add(name)
         elif isinstance(node, ast.Import):
-            for alias in node.names:
-                origin = project.find(alias.name, path)
-                if origin:
-                    found.add(alias.asname or alias.name.partition(".")[0])
-                if origin and _makes_unusual(origin):
-                    makers.add(alias.asname or alias.name.partition(".")[0])
+            found.update(
+                alias.asname or alias.name.partition(".")[0] for alias in node.names if project.find(alias.name, path)
+            )
     return Names(frozenset(found), frozenset(makers))
 
 
@@ -158,13 +154,13 @@ _UNUSUAL = (
 
 
 @functools.lru_cache(maxsize=1024)
-def _makes_unusual(path: str, name: str = "") -> bool:
-    """Whether a file defines a function (of this name), and some unusual tensor."""
+def _makes_unusual(path: str, name: str) -> bool:
+    """Whether a file defines a function of this name, and some unusual tensor."""
     try:
         data = source.read(path).data
     except source.Unreadable:
         return False
-    return (f"def {name}(" if name else "def ").encode() in data and re.search(_UNUSUAL, data) is not None
+    return f"def {name}(".encode() in data and re.search(_UNUSUAL, data) is not None
 
 
 _Tree: TypeAlias = "tuple[libcst.Module, Callable[[libcst.CSTNode], str]]"

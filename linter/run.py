@@ -36,7 +36,7 @@ def check_all(jobs: Iterable[Job], processes: int = 0, excluded: int = 0, projec
         checked += 1
         try:
             file = read(job)
-            if not _needs_a_closer_look(file, job[1], project):
+            if not _needs_a_closer_look(file, job[1]):
                 continue
         except (source.Unreadable, screen.Unparsable) as error:
             outcomes.append(engine.skipped(job[0].path, str(error)))
@@ -90,10 +90,9 @@ def read(job: Job) -> source.Source:
     return source.read(item.path, item.explicit) if isinstance(item, Target) else item
 
 
-def _needs_a_closer_look(file: source.Source, settings: Settings, project: Project | None) -> bool:
+def _needs_a_closer_look(file: source.Source, settings: Settings) -> bool:
     """The first screen; the rules are not even imported for a file that does not mention torch."""
-    beyond = bool(settings.assume) or project is not None
-    if screen.may_use_torch(file.data) and (beyond or screen.mentions(file.data, _selection(settings).rules)):
+    if screen.may_use_torch(file.data) and (settings.assume or screen.mentions(file.data, _selection(settings).rules)):
         return True
     if file.explicit:
         screen.parse(file.text)  # who names a broken file wants to hear that it is broken

@@ -193,20 +193,6 @@ def test_a_package_does_not_hide_other_packages_from_its_own_files(write: Write)
     assert places(checked(".")) == places(checked("pkg")) == {("pkg/user.py", 5, "TLC104")}
 
 
-def test_functions_of_modules(write: Write) -> None:
-    use = "import torch\n{}\n\n\ndef go():\n    x = {}.nhwc_batch()\n    return torch.ones(2, 3, 4, 5) * x\n"
-    write(
-        {
-            **FILES,
-            "pkg/relative.py": use.format("from . import helpers", "helpers"),
-            "absolute.py": use.format("import pkg.helpers", "pkg.helpers"),
-            "renamed.py": use.format("from pkg import helpers as tools", "tools"),
-        }
-    )
-    found = {(path, line) for path, line, code in places(checked(".")) if code == "TLC101"}
-    assert found >= {("pkg/relative.py", 7), ("absolute.py", 7), ("renamed.py", 7)}
-
-
 def test_names_that_come_from_the_project(write: Write) -> None:
     write(FILES)
     project = Project(frozenset(FILES), (".",))

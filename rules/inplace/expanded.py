@@ -30,7 +30,7 @@ class Expanded(Flow):
 
 def writes_to_expanded(nodes: Nodes) -> frozenset[str]:
     """Where something that may be expanded is the target of a store, `+=` or an in-place method."""
-    if EXPANDING.isdisjoint(nodes.names) and not nodes.makers:
+    if EXPANDING.isdisjoint(nodes.names):
         return frozenset()
     flow, found = nodes.flow(Expanded), set()
     for node, unit in nodes.bindings:

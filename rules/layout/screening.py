@@ -119,7 +119,7 @@ class ChannelsLast(Flow):
 
 def mixes_formats(nodes: Nodes, operators: frozenset[str]) -> frozenset[str]:
     """Where an operator may get a channels_last tensor as one of several operands."""
-    if not ({"memory_format", "permute", "movedim", "moveaxis"} & nodes.names or nodes.makers):
+    if not {"memory_format", "permute", "movedim", "moveaxis"} & nodes.names:
         return frozenset()
     if "memory_format" in nodes.names:
         return frozenset(unit for _, unit in (*nodes.operations, *nodes.compared)) | {
@@ -264,7 +264,7 @@ def batches_of_one(nodes: Nodes) -> frozenset[str]:
         return frozenset(unit for call, unit in nodes.calls if name_of(call.func) in ("unsqueeze", "expand_dims")) | {
             unit for _, unit in nodes.bindings
         }
-    if not (_MOVES & nodes.names or nodes.makers):
+    if not _MOVES & nodes.names:
         return frozenset()
     flow = nodes.flow(_Batched)
     return frozenset(unit for call, unit in nodes.calls if flow.holds(call, unit))
