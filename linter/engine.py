@@ -96,7 +96,7 @@ def _check_screened(file: _File, analyse: Analyse | None) -> Outcome:
         nodes = nodes_of(file.tree)
         whole = bool(file.selection.assume)
         plan = relevance.everything(file.text, file.tree) if whole else relevance.plan(file.text, file.tree, nodes, file.rules)
-        if nodes.imported and not whole:
+        if plan.following and not whole:
             file = file._replace(rules=[*file.rules, *_firing_elsewhere(file)])
         return run_deep(lambda: _analysed(file, plan, analyse))
     except RecursionError:
