@@ -146,6 +146,13 @@ def test_noqa_in_the_other_file_counts(write: Write) -> None:
     assert places(checked(".")) == {place for place in EXPECTED if place[2] != "TLC104"}
 
 
+def test_torch_itself_is_known_by_name(write: Write) -> None:
+    kernel = "import torch\n\n\ndef make():\n    return torch.empty(2, 3, 4, memory_format=torch.channels_last)\n"
+    body = "def empty(*size, memory_format=None):\n    return unknown(size)\n\n\nchannels_last = object()\n"
+    write({"torch/__init__.py": body, "torch/kernels.py": kernel})
+    assert places(checked(".")) == {("torch/kernels.py", 5, "TLC102")}
+
+
 def test_imports_in_a_circle(write: Write) -> None:
     write(
         {

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Modules that reading one file may bring in.
 MAX_MODULES = 40
+# Packages whose functions the reader knows by name: when torch itself is checked, its own code is not followed instead.
+MODELLED = frozenset({"torch", "numpy"})
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def absolute(dotted: str, package: str) -> str:
 def imported(path: Path, dotted: str, importer: str) -> Value | None:
     """What a dotted name stands for that is bound in a module of the project; None for all others."""
     owner, _, name = dotted.rpartition(".")
-    if not owner or path.program.imports is None:
+    if not owner or path.program.imports is None or dotted.partition(".")[0] in MODELLED:
         return None
     scope = path.module(owner, importer)
     found = None if scope is None else scope.get(path, name)
