@@ -404,6 +404,19 @@ class Flow:
         return True
 
 
+class TensorFlow(Flow):
+    """A flow of tensors: what only tells about one (`x.shape`) has no property of it."""
+
+    def follow(self, node: ast.expr, unit: str) -> Steps:
+        """As in `Flow`, but for such attributes."""
+        if isinstance(node, ast.Attribute) and node.attr in _ABOUT:
+            return False
+        return super().follow(node, unit)
+
+
+_ABOUT = frozenset({"shape", "dtype", "device", "ndim"})
+
+
 def of_torch(node: ast.expr) -> bool:
     """Whether it is looked up in a module of torch or numpy, by the usual names."""
     return _root(node) in _MODULES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from stridelint.rules.screening import Flow, Nodes, name_of
+from stridelint.rules.screening import Nodes, TensorFlow, name_of
 
 EXPANDING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tensors", "meshgrid", "unfold", "as_strided"})
 _FRESH = frozenset(
@@ -13,15 +13,13 @@ _FRESH = frozenset(
 )
 
 
-class Expanded(Flow):
+class Expanded(TensorFlow):
     """Follows tensors several elements of which may be one place in memory."""
 
     def starts(self, node: ast.expr, unit: str) -> bool | None:
         """Expanding starts it; whatever is computed is a new tensor."""
-        if isinstance(node, (ast.Constant, ast.BinOp, ast.Compare, ast.UnaryOp)):
+        if isinstance(node, (ast.BinOp, ast.Compare, ast.UnaryOp)):
             return False
-        if isinstance(node, ast.Attribute):
-            return False if node.attr in ("shape", "dtype", "device", "ndim") else None
         if isinstance(node, ast.Call):
             name = name_of(node.func)
             return True if name in EXPANDING else False if name in _FRESH else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from stridelint.rules.screening import Flow, Nodes, Steps, name_of, of_torch
+from stridelint.rules.screening import Flow, Nodes, Steps, TensorFlow, name_of, of_torch
 
 _CHANGERS = frozenset(
     """T mT H mH transpose permute t swapaxes swapdims movedim moveaxis expand expand_as broadcast_to unfold narrow select diagonal chunk
@@ -20,17 +20,13 @@ _CLEAN = frozenset(
 _COPYING_WORDS = frozenset({"flatten", "reshape", "ravel", "reshape_as"})
 
 
-class Strided(Flow):
+class Strided(TensorFlow):
     """Follows tensors that may not be row-major."""
 
     def starts(self, node: ast.expr, unit: str) -> bool | None:
         """Views that move or cut axes start it, `.contiguous()` and factories end it."""
-        if isinstance(node, ast.Constant):
-            return False
         if isinstance(node, ast.Attribute):
-            return (
-                True if node.attr in _CHANGERS else False if node.attr in ("shape", "dtype", "device", "ndim") else None
-            )
+            return True if node.attr in _CHANGERS else None
         if isinstance(node, ast.Call):
             name = name_of(node.func)
             if any(keyword.arg == "memory_format" for keyword in node.keywords):
@@ -100,15 +96,11 @@ def discards(nodes: Nodes, methods: frozenset[str]) -> frozenset[str]:
     )
 
 
-class ChannelsLast(Flow):
+class ChannelsLast(TensorFlow):
     """Follows tensors that may be channels_last because they are permuted from NHWC."""
 
     def starts(self, node: ast.expr, unit: str) -> bool | None:
         """A permutation starts it."""
-        if isinstance(node, ast.Constant):
-            return False
-        if isinstance(node, ast.Attribute):
-            return False if node.attr in ("shape", "dtype", "device", "ndim") else None
         if isinstance(node, ast.Call):
             name = name_of(node.func)
             if name in ("permute", "movedim", "moveaxis"):
@@ -205,15 +197,11 @@ def _is_reordered(call: ast.Call, unit: str, axes: dict[tuple[str, str], int]) -
     return any(axis is not None and axis < position for position, axis in enumerate(read))
 
 
-class _Moved(Flow):
+class _Moved(TensorFlow):
     """Follows tensors whose last axis was moved to the front."""
 
     def starts(self, node: ast.expr, unit: str) -> bool | None:
         """A permutation starts it."""
-        if isinstance(node, ast.Constant):
-            return False
-        if isinstance(node, ast.Attribute):
-            return False if node.attr in ("shape", "dtype", "device", "ndim") else None
         if isinstance(node, ast.Call):
             name = name_of(node.func)
             return True if name in _MOVES and _moves_last_to_front(node) else False if name in _CLEAN else None
@@ -247,8 +235,6 @@ class _Batched(Flow):
 
     def starts(self, node: ast.expr, unit: str) -> bool | None:
         """`unsqueeze` of a moved tensor starts it, or an index with None."""
-        if isinstance(node, ast.Constant):
-            return False
         if isinstance(node, ast.Call) and name_of(node.func) in ("unsqueeze", "unsqueeze_", "expand_dims"):
             return True if self.moved.holds(node, unit) else None
         if isinstance(node, ast.Subscript):
