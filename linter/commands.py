@@ -88,24 +88,20 @@ from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 class {class_name}(Rule):
     """One sentence that says what the hazard is.
 
-    ## What it does
-    Which code is reported, and when it is not.
+    What it does:
+        Which code is reported, and when it is not.
 
-    ## Why is this bad?
-    What torch does with it.
+    Why is this bad?
+        What torch does with it.
 
-    ## Example
-    ```python
-    bad
-    ```
+    Example:
+        bad
 
-    ## Use instead
-    ```python
-    good
-    ```
+    Use instead:
+        good
 
-    ## Confirmed by
-    What the probe runs and compares.
+    Confirmed by:
+        What the probe runs and compares.
     """
 
     code = "{code}"

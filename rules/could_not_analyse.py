@@ -16,14 +16,10 @@ class CouldNotAnalyse(Rule):
     Hazards in such a file stay unseen. The run goes on, other files are not affected, and the exit status does not change.
 
     ## Example
-    ```python
     images.to(memory_format=torch.channels_last
-    ```
 
     ## Use instead
-    ```python
     images = images.to(memory_format=torch.channels_last)
-    ```
 
     ## Confirmed by
     Nothing to confirm: no tensor is involved.

@@ -56,8 +56,4 @@ def of(code: str, name: str, severity: str) -> RuleHelp:
 def _parts(rule: type[Rule]) -> list[tuple[str, str, bool]]:
     told = documentation.sections(rule)
     titles = [title for title in (*documentation.HEADINGS, documentation.FIX) if told.get(title)]
-    return [(title, _without_fence(told[title]) if title in documentation.CODE else told[title], title in documentation.CODE) for title in titles]
-
-
-def _without_fence(text: str) -> str:
-    return "\n".join(line for line in text.split("\n") if not line.startswith("```"))
+    return [(title, told[title], title in documentation.CODE) for title in titles]
