@@ -61,7 +61,7 @@ def check_decoded(
     if not screen.mentions(data, selection.rules) and not (selection.assume and screen.may_use_torch(data)):
         return Outcome()
     code = screen.Code(tree)
-    if project is not None:
+    if project is not None and code.uses_torch:
         from stridelint.linter.project import imported_names
 
         names, nodes = imported_names(project, tree, path), nodes_of(tree)

@@ -132,9 +132,9 @@ def imported_names(project: Project, tree: ast.Module, path: str) -> Names:
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             module = absolute("." * node.level + (node.module or ""), package)
+            origin = project.find(module, path)
             for alias in node.names:
                 name = alias.asname or alias.name
-                origin = project.find(module, path)
                 if origin or project.find(f"{module}.{alias.name}", path):
                     found.add(name)
                 if origin and _makes_unusual(origin, alias.name):

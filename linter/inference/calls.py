@@ -109,7 +109,7 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
                 else Unknown("decorated")
             )
         function = replaced
-    if path.program.imports is not None and function.scope.module.index is not path.program.index and not tells(args):
+    if path.program.is_foreign(function) and not tells(args):
         return Unknown("imported")
     depth = sum(1 for frame in path.frames if frame.function.node is function.node)
     if depth >= MAX_RECURSION or len(path.frames) >= MAX_CALL_DEPTH:

@@ -282,8 +282,6 @@ class Path:
 
     def _way_out(self) -> cst.CSTNode | None:
         """The call in the file being read that leads into the other file where this happens."""
-        index = self.program.index
-        if self.program.imports is None or not self.frames or self.frames[-1].function.scope.module.index is index:
+        if not self.frames or not self.program.is_foreign(self.frames[-1].function):
             return None
-        own = [frame.call for frame in self.frames if frame.function.scope.module.index is index]
-        return self.frames[len(own)].call if len(own) < len(self.frames) else None
+        return next(frame.call for frame in self.frames if self.program.is_foreign(frame.function))

@@ -12,7 +12,7 @@ import libcst as cst
 
 from stridelint.linter.inference.imports import MAX_MODULES, Imports
 from stridelint.linter.inference.scopes import ModuleIndex
-from stridelint.linter.inference.values import Instance
+from stridelint.linter.inference.values import Function, Instance
 from stridelint.rules.events import Note, Site, TensorEvent, TestEvent
 from stridelint.rules.forms.walking import source_code, walk
 from stridelint.rules.rule import Finding, Rule
@@ -71,6 +71,10 @@ class Program:
         for rule in self.rules:
             for op in rule.ops:
                 self._listeners.setdefault(op, []).append(rule)
+
+    def is_foreign(self, function: Function) -> bool:
+        """Whether a function stands in another file of the project."""
+        return self.imports is not None and function.scope.module.index is not self.index
 
     def module_index(self, dotted: str, importer: str) -> ModuleIndex | None:
         """The names of another module of the project."""
