@@ -224,18 +224,13 @@ class _Converter:
 
     def _subscript(self, node: ast.Subscript) -> Any:
         inside = node.slice
-        parts: Sequence[ast.expr] = (inside,)
+        parts, last_comma = [inside], None
         if isinstance(inside, ast.Tuple) and inside.elts and _position(inside) == _position(inside.elts[0]):
             parts = inside.elts  # without parentheses
-        slices = [self._slice(each) for each in parts]
-        commas = [bare.comma()] * (len(slices) - 1) + [
-            bare.comma() if len(slices) == 1 and parts is not (inside,) else None
-        ]
-        if parts[0] is inside:
-            commas = [None]
-        return bare.subscript(
-            self.expression(node.value), [bare.subscript_element(*each) for each in zip(slices, commas)]
-        )
+            last_comma = bare.comma() if len(parts) == 1 else None
+        commas = [*(bare.comma() for _ in parts[1:]), last_comma]
+        elements = [bare.subscript_element(self._slice(each), comma) for each, comma in zip(parts, commas)]
+        return bare.subscript(self.expression(node.value), elements)
 
     def _slice(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Slice):
