@@ -36,14 +36,14 @@ MAX_ELEMENTS = 64
 def evaluate(path: Path, scope: Scope, node: cst.CSTNode) -> Value:
     """The value of an expression."""
     path.step()
-    handler = _HANDLERS.get(type(node))
+    handler = HANDLERS.get(type(node))
     return handler(path, scope, node) if handler is not None else Unknown(type(node).__name__)
 
 
 def evaluate_call_statement(path: Path, scope: Scope, node: cst.BaseExpression) -> None:
     """An expression statement: the result of a call is thrown away."""
     if isinstance(node, cst.Call):
-        _call(path, scope, node, discarded=True)
+        HANDLERS[cst.Call](path, scope, node, True)
     else:
         evaluate(path, scope, node)
 
@@ -61,7 +61,7 @@ def evaluate_discarded(path: Path, scope: Scope, node: cst.BaseExpression, state
         return evaluate(path, scope, node)
     previous, path.discard_site = path.discard_site, statement
     try:
-        return _call(path, scope, node, discarded=True)
+        return HANDLERS[cst.Call](path, scope, node, True)
     finally:
         path.discard_site = previous
 
@@ -372,7 +372,8 @@ def _ellipsis(path: Path, scope: Scope, node: cst.Ellipsis) -> Value:
     return Constant(...)
 
 
-_HANDLERS: dict[type[cst.CSTNode], Callable[[Path, Scope, Any], Value]] = {
+# A call takes one more argument: whether its result is thrown away. `observing` wraps these.
+HANDLERS: dict[type[cst.CSTNode], Callable[..., Value]] = {
     cst.Name: _name,
     cst.Attribute: _attribute,
     cst.Integer: _number,

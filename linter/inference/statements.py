@@ -63,7 +63,7 @@ def execute(
 def execute_small(path: Path, scope: Scope, statement: cst.CSTNode) -> None:
     """Run one statement, small or compound."""
     path.step()
-    handler = _HANDLERS.get(type(statement))
+    handler = HANDLERS.get(type(statement))
     if handler is not None:
         handler(path, scope, statement)
 
@@ -375,7 +375,8 @@ def _delete(path: Path, scope: Scope, node: cst.Del) -> None:
         scope.values.pop(name, None)
 
 
-_HANDLERS: dict[type[cst.CSTNode], Callable[[Path, Scope, Any], None]] = {
+# `observing` wraps these.
+HANDLERS: dict[type[cst.CSTNode], Callable[[Path, Scope, Any], None]] = {
     cst.Expr: _expr,
     cst.Assign: _assign,
     cst.AnnAssign: _ann_assign,
