@@ -30,17 +30,36 @@ _LARGEST = 400_000
 
 
 class Project(NamedTuple):
-    """files: those of the run, normalized. folders: where a top-level module may lie."""
+    """files: those of the run, normalized. folders: where a top-level module may lie. asked: keeps what the files were asked."""
 
     files: frozenset[str]
     folders: tuple[str, ...]
+    asked: Asked | None = None
 
     def find(self, dotted: str, importer: str) -> str | None:
         """The file of a module, by its absolute name; None if the project has no such module."""
         if dotted.startswith("."):
             return None
+        home = self.outermost(importer)
+        top = dotted.partition(".")[0]
+        if not self.has_top(top, home):
+            if self.asked is not None:
+                self.asked.absent.setdefault(home, set()).add(top)
+            return None
+        found = self.module(dotted, home)
+        if self.asked is not None:
+            self.asked.modules.setdefault(home, {})[dotted] = found
+        return found
+
+    def has_top(self, name: str, home: str) -> bool:
+        """Whether any module or package of this top-level name can be in the project, for files whose outermost folder is `home`."""
+        inside = _inside(self.files)
+        return any(name in inside.get("" if folder == os.curdir else folder, ()) for folder in (home, *self.folders))
+
+    def module(self, dotted: str, home: str) -> str | None:
+        """`find` for files whose outermost folder is `home`."""
         parts = dotted.split(".")
-        for folder in (self.outermost(importer), *self.folders):
+        for folder in (home, *self.folders):
             stem = os.path.normpath(os.path.join(folder, *parts))
             for candidate in (stem + ".py", os.path.join(stem, "__init__.py")):
                 if candidate in self.files:
@@ -52,6 +71,8 @@ class Project(NamedTuple):
         folder = os.path.dirname(path)
         while os.path.join(folder, "__init__.py") in self.files and os.path.dirname(folder) != folder:
             folder = os.path.dirname(folder)
+        if self.asked is not None:
+            self.asked.homes[path] = folder
         return folder
 
     def package(self, path: str) -> str:
@@ -59,6 +80,35 @@ class Project(NamedTuple):
         folder = os.path.dirname(path)
         top = self.outermost(path)
         return "" if folder == top else os.path.relpath(folder, top or os.curdir).replace(os.sep, ".")
+
+
+@functools.lru_cache(maxsize=4)
+def _inside(files: frozenset[str]) -> dict[str, set[str]]:
+    """The names that lie in each folder: of modules, without their suffix, and of folders."""
+    found: dict[str, set[str]] = {}
+    for path in files:
+        folder, name = os.path.split(path)
+        name = name.partition(".")[0]
+        while name and name not in found.setdefault(folder, set()):
+            found[folder].add(name)
+            folder, name = os.path.split(folder)
+    return found
+
+
+class Asked:
+    """What reading a file asked about other files, and the answers: as long as these stay the same, so does the outcome.
+
+    homes: the outermost folder of a file. absent: top-level names that the project does not have, for files of a home.
+    modules: the files of modules, for files of a home. makers: whether a file has a maker (see `Names`) of that name, and
+    the digest of its contents. read: the digests of files that were followed.
+    """
+
+    def __init__(self) -> None:
+        self.homes: dict[str, str] = {}
+        self.absent: dict[str, set[str]] = {}
+        self.modules: dict[str, dict[str, str | None]] = {}
+        self.makers: dict[str, tuple[str, dict[str, bool]]] = {}
+        self.read: dict[str, str] = {}
 
 
 def project_of(targets: Iterable[Target], arguments: Iterable[str]) -> Project | None:
@@ -90,7 +140,9 @@ class Modules:
         if path is None:
             return None
         if path not in self.loaded:
-            tree = _tree(path, self._exact)
+            digest, tree = _tree(path, self._exact)
+            if self._project.asked is not None:
+                self._project.asked.read[path] = digest
             if tree is None:
                 return None
             self.loaded[path] = Imported(path, self._project.package(path), *tree)
@@ -137,7 +189,7 @@ def imported_names(project: Project, tree: ast.Module, path: str) -> Names:
                 name = alias.asname or alias.name
                 if origin or project.find(f"{module}.{alias.name}", path):
                     found.add(name)
-                if origin and _makes_unusual(origin, alias.name):
+                if origin and _makes_unusual(project, origin, alias.name):
                     makers.add(name)
         elif isinstance(node, ast.Import):
             found.update(
@@ -153,43 +205,75 @@ _UNUSUAL = (
 )
 
 
-@functools.lru_cache(maxsize=1024)
-def _makes_unusual(path: str, name: str) -> bool:
+_DEFINED = re.compile(rb"def (\w+)\(")
+
+
+def _makes_unusual(project: Project, path: str, name: str) -> bool:
     """Whether a file defines a function of this name, and some unusual tensor."""
+    digest, makers = makers_in(path)
+    answer = name in makers
+    if project.asked is not None:
+        project.asked.makers.setdefault(path, (digest, {}))[1][name] = answer
+    return answer
+
+
+def makers_in(path: str) -> tuple[str, frozenset[str]]:
+    """The digest of a file, and the names of its functions if it makes an unusual tensor."""
+    state = _state(path)
+    return ("", frozenset()) if state is None else _makers_in(path, *state)
+
+
+@functools.lru_cache(maxsize=1024)
+def _makers_in(path: str, changed: int, size: int) -> tuple[str, frozenset[str]]:
     try:
         data = source.read(path).data
     except source.Unreadable:
-        return False
-    return f"def {name}(".encode() in data and re.search(_UNUSUAL, data) is not None
+        return "", frozenset()
+    names = _DEFINED.findall(data) if re.search(_UNUSUAL, data) else ()
+    return source.digest(data), frozenset(name.decode("utf-8", "replace") for name in names)
+
+
+def _state(path: str) -> tuple[int, int] | None:
+    """When a file was changed, and its size."""
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return state.st_mtime_ns, state.st_size
 
 
 _Tree: TypeAlias = "tuple[libcst.Module, Callable[[libcst.CSTNode], str]]"
 
 
-def _tree(path: str, exact: bool) -> _Tree | None:
-    try:
-        state = os.stat(path)
-        return _parsed(path, state.st_mtime_ns, state.st_size, exact) if state.st_size <= _LARGEST else None
-    except OSError:
-        return None
+def _tree(path: str, exact: bool) -> tuple[str, _Tree | None]:
+    """The digest of a file ("" where that does not matter, or it cannot be read), and its tree."""
+    state = _state(path)
+    return ("", None) if state is None else _parsed(path, *state, exact)
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def _parsed(path: str, changed: int, size: int, exact: bool) -> _Tree | None:
-    """The tree of a file in one state (`changed`, `size`); None where it cannot be read."""
+def _parsed(path: str, changed: int, size: int, exact: bool) -> tuple[str, _Tree | None]:
+    """The digest and tree of a file in one state (`changed`, `size`); no tree where it cannot be parsed."""
     import libcst
 
     from stridelint.linter.inference.bare_tree import BareTree, Unsupported
     from stridelint.rules.forms.walking import source_code
 
     try:
-        text = source.read(path).text
+        file = source.read(path)
+    except source.Unreadable:
+        return "", None
+    digest = source.digest(file.data)
+    if len(file.data) > _LARGEST:
+        return digest, None
+    try:
+        text = file.text
         if exact:
-            return libcst.parse_module(text), source_code
+            return digest, (libcst.parse_module(text), source_code)
         tree = screen.parse(text)
         if screen.Code(tree).depth > screen.MAX_DEPTH:
-            return None
+            return digest, None
         bare = BareTree(tree)
-        return bare.module, bare.source
-    except (source.Unreadable, screen.Unparsable, Unsupported, libcst.ParserSyntaxError, RecursionError):
-        return None
+        return digest, (bare.module, bare.source)
+    except (screen.Unparsable, Unsupported, libcst.ParserSyntaxError, RecursionError):
+        return digest, None

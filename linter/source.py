@@ -53,6 +53,13 @@ def from_bytes(path: str, data: bytes, explicit: bool = False) -> Source:
     return Source(path, data, explicit)
 
 
+def digest(data: bytes) -> str:
+    """What tells whether the bytes of a file are the same as before."""
+    import hashlib
+
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
 def _too_large(size: int) -> str:
     return f"too large: {size:,} bytes, the limit is {MAX_BYTES:,}"
 
