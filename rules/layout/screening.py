@@ -189,12 +189,22 @@ def _is_reordered(call: ast.Call, unit: str, axes: dict[tuple[str, str], int]) -
         sizes = sizes[-1].elts
     if len(sizes) < 3:
         return False
+    sizes = [each for each in sizes if _integer(each) != 1]  # axes of size 1 stand in no order
+    if len({ast.dump(each) for each in sizes if _integer(each) != -1}) < 2:
+        return False
     read = [axes.get((unit, name_of(each)), _axis_read(each)) for each in sizes]
-    order = [axis for axis in read if axis is not None]
+    order = [axis if axis >= 0 else axis + _MANY for axis in read if axis is not None]
     unread = [each for each, axis in zip(sizes, read) if axis is None and _integer(each) is None]
     if order != sorted(order) or len(set(order)) < len(order) or (not order and not unread):
         return True
-    return any(axis is not None and axis < position for position, axis in enumerate(read))
+    return any(
+        axis is not None and (axis < position if axis >= 0 else axis > position - len(sizes))
+        for position, axis in enumerate(read)
+    )
+
+
+# More axes than tensors have: those counted from the end come after all others.
+_MANY = 100
 
 
 class _Moved(TensorFlow):
