@@ -175,9 +175,17 @@ class Definitions:
         self.functions: dict[str, list[tuple[ast.arguments, str]]] = {}
         self.classes = {cls.name for cls in nodes.classes}
         self._globals = nodes.globals
+        self._variables = {
+            name_of(each) for node, _ in nodes.bindings for target in _targets_of(node) for each in _parts_of(target)
+        } | {text for call, _ in nodes.calls if (text := _first_text(call))}
+        self._sets_any = "setattr" in nodes.names
         self.in_lists: set[str] = set()
+        self.wrapped: set[str] = set()  # names of functions with decorators: these may hand out something else
         for function, unit in nodes.functions:
             self.functions.setdefault(function.name, []).append((function.args, unit))
+            self._variables.update(_parameter_names(function.args))
+            if function.decorator_list:
+                self.wrapped.add(function.name)
             self._described(function, unit)
         for cls in nodes.classes:
             self._constructor(cls, nodes)
@@ -276,7 +284,7 @@ class Definitions:
         known = self.functions.get(name)
         if name == "cls":
             known = [each for own in self.classes for each in self.functions.get(own, [])]
-        if known is None and name not in _TORCH_NAMES and not of_torch(call.func):
+        if known is None and self.may_call_object(call.func):
             known = [each for kind in ("forward", "__call__") for each in self.functions.get(kind, [])]
         for arguments, inner in known or []:
             names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
@@ -297,14 +305,29 @@ class Definitions:
             for keyword in call.keywords:
                 self._add(("", keyword.arg or ""), keyword.value, unit)
         if name in _SETTERS:
-            for value in () if any(_is_text(each) for each in call.args[:2]) else call.args:
+            for value in () if any(is_text(each) for each in call.args[:2]) else call.args:
                 self._add(("", ANY_NAME), value, unit)
-        if call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str):
+        if text := _first_text(call):
             for value in call.args[1:]:  # register_buffer("votes", ...)
-                self._add(("", call.args[0].value), value, unit)
+                self._add(("", text), value, unit)
         if isinstance(call.func, ast.Attribute) and name in _FILLING:
             for value in call.args:
                 self._bind(call.func.value, value, unit)
+
+    def may_call_object(self, function: ast.expr) -> bool:
+        """Whether what is called may be an object of a class of this module: a variable, an attribute that the module
+        sets, or something computed; not an imported function, or a method of tensors."""
+        if not isinstance(function, (ast.Name, ast.Attribute)):
+            return True
+        name = name_of(function)
+        if name in _TORCH_NAMES or of_torch(function):
+            return False
+        known = name in self._variables or name in self.wrapped or name in _CALLING
+        return known or (isinstance(function, ast.Attribute) and self._sets_any)
+
+    def returns_itself(self, name: str) -> bool:
+        """Whether it is a plain function of this module: what comes out of it is what it returns."""
+        return name in self.functions and name not in self.classes | self.wrapped | self._variables
 
     def _handed_on(self, call: ast.Call, unit: str) -> None:
         """A function that is an argument may get any of the others; one in a list, whatever the object is called with."""
@@ -330,6 +353,27 @@ class Definitions:
                         self._tell((unit if isinstance(side.value, ast.Name) else "", name_of(side.value)), other)
 
 
+def _targets_of(node: ast.AST) -> Iterator[ast.expr]:
+    """What a binding gives a value to."""
+    if isinstance(node, ast.Assign):
+        yield from node.targets
+    elif isinstance(node, ast.withitem):
+        if node.optional_vars is not None:
+            yield node.optional_vars
+    else:
+        yield node.target  # type: ignore[attr-defined]
+
+
+def _parts_of(target: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for each in target.elts:
+            yield from _parts_of(each)
+    elif isinstance(target, ast.Starred):
+        yield from _parts_of(target.value)
+    else:
+        yield target
+
+
 Steps: TypeAlias = "bool | list[ast.expr | Key]"
 
 
@@ -341,6 +385,7 @@ class Flow:
 
     def __init__(self, nodes: Nodes) -> None:
         self.definitions = nodes.definitions.of
+        self._defined = nodes.definitions
         self._nodes = nodes
         self._has: set[Key] = set()
         self._has_not: set[Key] = set()
@@ -359,7 +404,9 @@ class Flow:
         if isinstance(node, ast.Attribute):
             return [("", node.attr), node.value]
         if isinstance(node, ast.Call):
-            steps: list[ast.expr | Key] = [("", name_of(node.func) + "()"), *arguments_of(node)]
+            steps: list[ast.expr | Key] = [("", name_of(node.func) + "()")]
+            if not (isinstance(node.func, ast.Name) and self._defined.returns_itself(node.func.id)):
+                steps += arguments_of(node)
             if isinstance(node.func, ast.Attribute):
                 steps.append(node.func.value)
             return steps
@@ -432,11 +479,22 @@ _MODULES = frozenset({"torch", "F", "np", "nn", "numpy", "math"})
 _FILLING = frozenset({"append", "extend", "insert", "update", "setdefault", "add"})
 _NAMESPACES = frozenset({"SimpleNamespace", "Namespace", "EasyDict"})
 _SETTERS = frozenset({"register_buffer", "register_parameter", "setattr"})
+# Functions that call an object they are given, or whose class they are looked up in.
+_CALLING = frozenset(
+    "apply __call__ forward module checkpoint checkpoint_sequential functional_call map starmap submit call vmap".split()
+)
 # Stands for attributes whose names are computed.
 ANY_NAME = "*"
 
 
-def _is_text(node: ast.expr) -> bool:
+def _first_text(call: ast.Call) -> str:
+    """The name in `register_buffer("votes", votes)`."""
+    first = call.args[0] if len(call.args) > 1 else None
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+
+
+def is_text(node: ast.expr) -> bool:
+    """A string literal."""
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 

@@ -4,55 +4,85 @@ from __future__ import annotations
 
 import ast
 
-from stridelint.rules.screening import Flow, Nodes, Steps, TensorFlow, name_of, of_torch
+from stridelint.rules.screening import Flow, Nodes, Steps, TensorFlow, is_text, name_of
 
-_CHANGERS = frozenset(
-    """T mT H mH transpose permute t swapaxes swapdims movedim moveaxis expand expand_as broadcast_to unfold narrow select diagonal chunk
-    split tensor_split split_with_sizes unbind as_strided real imag view_as_real empty_strided einsum flip fliplr rot90 adjoint
-    nonzero argwhere inv inverse solve svd qr eigh cholesky stft""".split()
+# Views that cut pieces out of a tensor, in its order, or repeat them: what is computed from those is row-major again.
+_CUTTERS = frozenset(
+    "expand expand_as broadcast_to narrow select chunk split tensor_split split_with_sizes unbind".split()
+)
+# What gives the axes another order, which also the results of elementwise operators have.
+_PERMUTERS = frozenset(
+    """T mT H mH transpose permute t swapaxes swapdims movedim moveaxis unfold diagonal as_strided real imag view_as_real
+    empty_strided einsum flip fliplr rot90 adjoint nonzero argwhere inv inverse solve svd qr eigh cholesky stft""".split()
 )
 # Results of these are row-major whatever goes in, where nothing is channels_last.
 _CLEAN = frozenset(
     """contiguous zeros ones empty rand randn randint arange linspace eye full tensor size len stack cat concat matmul mm bmm linear softmax
     log_softmax cumsum cumprod gather index_select sum mean std var amax amin argmax argmin norm topk one_hot masked_select cdist
-    meshgrid conv1d conv2d conv3d""".split()
+    meshgrid conv1d conv2d conv3d isinstance int float bool str""".split()
+)
+# Elementwise operators of tensors, as methods or functions; those that matter most.
+_ELEMENTWISE = frozenset(
+    """abs pow sqrt rsqrt exp log log2 log10 sin cos tan tanh sigmoid relu clamp clamp_min clamp_max add sub mul div where square round
+    floor ceil neg reciprocal sign isfinite isnan isinf logical_and logical_or logical_not maximum minimum atan2 fmod remainder
+    masked_fill eq ne lt le gt ge lerp hypot erf""".split()
 )
 _COPYING_WORDS = frozenset({"flatten", "reshape", "ravel", "reshape_as"})
 
 
-class Strided(TensorFlow):
-    """Follows tensors that may not be row-major."""
+class Permuted(TensorFlow):
+    """Follows tensors whose axes may stand in another order than the row-major one."""
 
     def starts(self, node: ast.expr, unit: str) -> bool | None:
-        """Views that move or cut axes start it, `.contiguous()` and factories end it."""
+        """Permutations start it, `.contiguous()` and factories end it."""
         if isinstance(node, ast.Attribute):
-            return True if node.attr in _CHANGERS else None
+            return True if node.attr in _PERMUTERS else None
         if isinstance(node, ast.Call):
             name = name_of(node.func)
-            if any(keyword.arg == "memory_format" for keyword in node.keywords):
-                return True
-            if name in _CHANGERS:
+            if name in _PERMUTERS or any(keyword.arg == "memory_format" for keyword in node.keywords):
                 return True
             return False if name in _CLEAN else None
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             return False
-        return True if isinstance(node, ast.Subscript) and _cuts(node.slice) else None
+        return None
 
     def follow(self, node: ast.expr, unit: str) -> Steps:
         """What an index is made of does not matter; an object that is called may be a module."""
-        if isinstance(node, ast.Subscript) and not _cuts(node.slice):
-            return [node.value]
+        if isinstance(node, ast.Subscript):
+            return self.opens(node.slice) or [node.value]
         steps = super().follow(node, unit)
-        if isinstance(steps, list) and isinstance(node, ast.Call) and not of_torch(node.func):
+        if isinstance(steps, list) and isinstance(node, ast.Call) and self._defined.may_call_object(node.func):
             return [*steps, ("", "forward()"), ("", "__call__()")]
         return steps
 
 
-def _cuts(index: ast.expr) -> bool:
-    """An index that may leave gaps: anything but whole numbers and plain slices of the first axis."""
-    if isinstance(index, ast.Tuple):
-        return not all(_keeps_axis(each) for each in index.elts)
-    return isinstance(index, ast.Slice) and index.step is not None
+    def opens(self, index: ast.expr) -> bool:
+        """Whether a part of a tensor has the property for its index."""
+        parts = index.elts if isinstance(index, ast.Tuple) else []
+        return any(not isinstance(each, (ast.Slice, ast.Constant, ast.UnaryOp)) for each in parts)  # it may be a tensor
+
+
+class Cut(Permuted):
+    """Follows tensors that may have gaps, or repeat themselves, because they are parts of others."""
+
+    def starts(self, node: ast.expr, unit: str) -> bool | None:
+        """Views that cut start it; what is computed elementwise has no gaps."""
+        if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+            return False
+        if isinstance(node, ast.Attribute):
+            return True if node.attr in _CUTTERS else None
+        if isinstance(node, ast.Call):
+            name = name_of(node.func)
+            if name in _CUTTERS:
+                return not any(is_text(each) for each in node.args)  # `name.split(".")`
+            return False if name in _CLEAN or name in _ELEMENTWISE else None
+        return None
+
+    def opens(self, index: ast.expr) -> bool:
+        """It may leave gaps: anything but whole numbers and plain slices of the first axis."""
+        if isinstance(index, ast.Tuple):
+            return not all(_keeps_axis(each) for each in index.elts)
+        return isinstance(index, ast.Slice) and index.step is not None
 
 
 def _keeps_axis(index: ast.expr) -> bool:
@@ -71,8 +101,8 @@ def views_of_strided(nodes: Nodes) -> frozenset[str]:
         }
     if not views or "batch_first" in nodes.names:  # Results of recurrent layers are transposed then.
         return frozenset(unit for _, unit in views)
-    flow = nodes.flow(Strided)
-    return frozenset(unit for call, unit in views if flow.holds(_receiver(call), unit))
+    flows = (nodes.flow(Permuted), nodes.flow(Cut))
+    return frozenset(unit for call, unit in views if any(flow.holds(_receiver(call), unit) for flow in flows))
 
 
 def _receiver(call: ast.Call) -> ast.expr:
