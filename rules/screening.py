@@ -258,7 +258,7 @@ class Definitions:
                 value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) else None
             )
             for index, each in enumerate(target.elts):
-                self._bind(each, value if parts is None else parts[index], unit)
+                self._bind(each, _item(value, index) if parts is None else parts[index], unit)
             return
         while isinstance(target, (ast.Subscript, ast.Starred)):
             target = target.value
@@ -351,6 +351,11 @@ class Definitions:
                 for other in sides:
                     if other is not side:
                         self._tell((unit if isinstance(side.value, ast.Name) else "", name_of(side.value)), other)
+
+
+def _item(value: ast.expr, index: int) -> ast.expr:
+    """One of the things that a call gives: `values` in `values, indices = x.max(1)`."""
+    return ast.Subscript(value, ast.Constant(index)) if isinstance(value, ast.Call) else value
 
 
 def _targets_of(node: ast.AST) -> Iterator[ast.expr]:

@@ -16,14 +16,26 @@ _COMPLEX = frozenset(
     """complex complex32 complex64 complex128 cfloat cdouble chalf polar view_as_complex rfft rfft2 rfftn fft fft2 fftn
     ifft ifft2 ifftn ihfft ihfft2 ihfftn stft eig eigvals""".split()
 )
-# Dtypes, and calls that make a tensor of bool or integer dtype whatever they are given.
-_LOW = frozenset(
+_LOW_DTYPES = frozenset(
     """int8 int16 int32 int64 uint8 uint16 uint32 uint64 short int long byte char bool IntTensor LongTensor ByteTensor
-    BoolTensor ShortTensor CharTensor arange randint randint_like randperm integers permutation argmax argmin argsort
+    BoolTensor ShortTensor CharTensor""".split()
+)
+# Calls that make a tensor of bool or integer dtype whatever they are given.
+_LOW_RESULTS = frozenset(
+    """arange randint randint_like randperm integers permutation argmax argmin argsort
     argwhere nonzero nonzero_static searchsorted bucketize bincount unique unravel_index one_hot tril_indices triu_indices
-    topk kthvalue cummax cummin multinomial count_nonzero matrix_rank isin isnan isinf isfinite isclose isneginf isposinf
+    multinomial count_nonzero matrix_rank isin isnan isinf isfinite isclose isneginf isposinf
     isreal signbit eq ne lt le gt ge less greater less_equal greater_equal not_equal logical_and logical_or logical_xor
-    logical_not bitwise_not from_numpy max min sort median mode frexp all any""".split()
+    logical_not bitwise_not from_numpy frexp all any""".split()
+)
+_LOW = _LOW_DTYPES | _LOW_RESULTS
+# Calls that give values of the tensor's own dtype, and indices with them; the latter only along an axis.
+_PAIRS = frozenset({"topk", "kthvalue", "cummax", "cummin", "sort", "mode"})
+_PAIRS_OF_AN_AXIS = frozenset({"max", "min", "median", "nanmedian"})
+# Functions whose result has the dtype of the first tensor, and of those that it takes values of.
+_OF_FIRST = frozenset(
+    """masked_fill gather index_select take take_along_dim masked_select index_fill select narrow full_like zeros_like ones_like
+    empty_like rand_like grid_sample scatter index_put repeat_interleave roll flip pad unfold""".split()
 )
 _FLOATS = frozenset({"float16", "float32", "float64", "bfloat16", "half", "float", "double", "get_default_dtype"})
 _FLOAT_RESULTS = _FLOATS | frozenset(
@@ -80,7 +92,8 @@ def stores_into_low(nodes: Nodes) -> frozenset[str]:
         if _name(call.func) in STORING and isinstance(call.func, ast.Attribute):
             value = call.args[-1] if call.args else None
             receiver = call if call.func.attr in ("full", "full_like") else call.func.value
-            stores.append((receiver, value, unit))
+            if not _keeps(call):
+                stores.append((receiver, value, unit))
     stores = [(target, value, unit) for target, value, unit in stores if value is None or not _is_surely_whole(value)]
     if not stores:
         return frozenset()
@@ -90,6 +103,17 @@ def stores_into_low(nodes: Nodes) -> frozenset[str]:
         if unit not in found and (low.holds(target, unit) or (value is not None and may_be_complex(value, unit))):
             found.add(unit)
     return frozenset(found)
+
+
+def _keeps(call: ast.Call) -> bool:
+    """`full` without a dtype takes that of its value; a whole number is lost in bool only."""
+    if _name(call.func) not in ("full", "new_full"):
+        return False
+    told = next((keyword.value for keyword in call.keywords if keyword.arg == "dtype"), None)
+    if told is None:
+        return _name(call.func) == "full" and len(call.args) < 3
+    value = call.args[1] if len(call.args) > 1 else call
+    return _name(told) in _LOW_DTYPES - {"bool", "BoolTensor"} and _is_integer(value)
 
 
 def _is_store(target: ast.expr) -> TypeGuard[ast.Subscript]:
@@ -147,7 +171,13 @@ class Low(Flow):
             return node.id in _TENSOR_TYPES or [(unit, node.id), ("", node.id), *self._told.get((unit, node.id), ())]
         if isinstance(node, ast.Attribute):
             steps: list[ast.expr | Key] = [("", node.attr), ("", ANY_NAME), *self._told.get(("", node.attr), ())]
-            return node.attr in _LOW or (steps + [node.value] if node.attr in _SAME_TENSOR else steps)
+            if node.attr in _LOW_DTYPES or (node.attr in _LOW and of_torch(node)):
+                return True
+            if node.attr == "values" and _is_pair(node.value):
+                return _operands(node.value)
+            return steps + [node.value] if node.attr in _SAME_TENSOR else steps
+        if isinstance(node, ast.Subscript) and _is_pair(node.value) and isinstance(node.slice, ast.Constant):
+            return node.slice.value != 0 or _operands(node.value)
         if isinstance(node, (ast.Subscript, ast.Starred, ast.Await)):
             return [node.value]
         if isinstance(node, ast.Call):
@@ -183,8 +213,10 @@ class Low(Flow):
         }
         if dtypes & _FLOATS or name in _FLOAT_RESULTS:
             return False
-        if dtypes & _LOW or (name in _LOW and isinstance(call.func, ast.Attribute)):
+        if dtypes & _LOW_DTYPES or (name in _LOW and isinstance(call.func, ast.Attribute)):
             return True
+        if _is_pair(call):
+            return name in _PAIRS or _has_axis(call) or _operands(call)
         if name == "getattr" and len(call.args) > 1:
             return self._looked_up(call)
         if name in self._functions:
@@ -198,6 +230,8 @@ class Low(Flow):
             return list(told)
         if name in _DEFAULT_FLOAT:
             return False
+        if name in _FROM_DATA and call.args and _is_float(call.args[0]):
+            return False
         if name in _FROM_DATA:
             return not any(isinstance(each, ast.Constant) and isinstance(each.value, float) for each in ast.walk(call))
         if isinstance(call.func, ast.Attribute) and not of_torch(call.func):
@@ -206,7 +240,9 @@ class Low(Flow):
             return [("", name + "()"), call.func, *given]
         if not name:  # looked up in a table of functions
             return [call.func, *(("", each + "()") for each in self._functions)]
-        return [("", name + "()"), *given]
+        if name == "where" and len(call.args) == 3:
+            return [*call.args[1:]]
+        return [("", name + "()"), *(given[:1] if name in _OF_FIRST else given)]
 
     def _looked_up(self, call: ast.Call) -> Steps:
         owner, name = call.args[0], call.args[1]
@@ -243,6 +279,35 @@ def _is_integer(node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int)
     return isinstance(node, ast.Call) and _name(node.func) in ("int", "len", "size", "numel") or _name(node).isupper()
+
+
+def _is_pair(node: ast.expr) -> TypeGuard[ast.Call]:
+    """A call that may give values and indices."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _PAIRS | _PAIRS_OF_AN_AXIS
+
+
+def _has_axis(call: ast.Call) -> bool:
+    """Whether `x.max(...)` or `torch.max(x, ...)` may be along an axis, and not of two tensors."""
+    rest = call.args[1:] if of_torch(call.func) else call.args
+    return any(keyword.arg in ("dim", "axis", "keepdim", None) for keyword in call.keywords) or any(
+        not isinstance(each, (ast.Call, ast.BinOp, ast.Subscript)) for each in rest
+    )
+
+
+def _operands(call: ast.Call) -> list[ast.expr | Key]:
+    """The tensors whose values such a call gives."""
+    if isinstance(call.func, ast.Attribute) and not of_torch(call.func):
+        return [call.func.value, *call.args[:1]]
+    return [*call.args[:2], *(keyword.value for keyword in call.keywords if keyword.arg in ("input", "other"))]
+
+
+def _is_float(node: ast.expr) -> bool:
+    """A Python float for certain."""
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Div) or _is_float(node.left) or _is_float(node.right)
+    if isinstance(node, ast.Call):
+        return _name(node.func) == "float"
+    return isinstance(node, ast.Constant) and isinstance(node.value, float)
 
 
 def _name(node: ast.AST) -> str:
