@@ -169,6 +169,7 @@ def _reader(file: _File, plan: Plan, modules: Modules | None, **options: Any) ->
     return functools.partial(
         inference.analyse,
         wanted=plan.roots,
+        firing=plan.rules,
         body=plan.body,
         telling=plan.telling,
         imports=modules,

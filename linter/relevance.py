@@ -40,6 +40,7 @@ class Plan:
     text: the source with the bodies of functions that do not matter blanked out; left_out: these functions.
     roots: functions to read on their own, numbered as they stand in the file (see `functions_of`); whether they hold a
         word of a rule themselves, or only lead to a function that does.
+    rules: for roots in which only some rules may fire, and in what they call: these.
     body: whether the module's own statements are worth running.
     telling: names that matter: of the rules' words, of what gives tensors facts, of functions that lead to either; None: all.
     following: roots (None: the module's own statements) that are followed into other files of the project.
@@ -49,6 +50,7 @@ class Plan:
     text: str
     left_out: frozenset[ast.AST]
     roots: Mapping[int, bool]
+    rules: Mapping[int, frozenset[type[Rule]]]
     body: bool
     telling: frozenset[str] | None
     following: frozenset[int | None]
@@ -67,6 +69,7 @@ class _Unit:
 
 def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]]) -> Plan:
     """What to read, for the rules that passed the screen."""
+    rules = tuple(rules)
     places = [(_identifiers(rule.words), rule.places_in(nodes)) for rule in rules]
     wanted = {word for words, found in places if found is None for word in words}
     exact = frozenset().union(*(found for _, found in places if found is not None))
@@ -98,6 +101,16 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
         runs = True
         following.add(None)
     kept = _needed(units, set(roots), body if runs else frozenset(), globals_)
+    firing = [
+        frozenset(
+            rule
+            for rule, (words, found) in zip(rules, places)
+            if (any(word <= unit.names for word in words) if found is None else nodes.unit_of(unit.node) in found)
+        )
+        for unit in units
+    ]
+    tests = {index for index in roots if units[index].node.name.startswith("test")}
+    reached = _reached(units, firing, globals_)
     lines = text.splitlines(keepends=True)
     left_out = [
         unit.node for index, unit in enumerate(units) if index not in kept and _can_be_blanked(lines, unit.node)
@@ -106,17 +119,18 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
         _blanked(lines, left_out),
         frozenset(left_out),
         roots,
+        {index: reached[index] for index in roots if index not in tests and index not in following},
         runs,
         telling,
         frozenset(following),
-        any(units[index].node.name.startswith("test") for index in roots),
+        bool(tests),
     )
 
 
 def everything(text: str, tree: ast.Module) -> Plan:
     """A plan that leaves nothing out."""
     count = sum(1 for _ in functions_of(tree.body))
-    return Plan(text, frozenset(), dict.fromkeys(range(count), True), True, None, frozenset((None, *range(count))), True)
+    return Plan(text, frozenset(), dict.fromkeys(range(count), True), {}, True, None, frozenset((None, *range(count))), True)
 
 
 def _feeding(unit: _Unit) -> frozenset[str]:
@@ -215,6 +229,44 @@ def _reaching(
         if found == reaching:
             return reaching
         reaching = found
+
+
+def _reached(
+    units: list[_Unit], firing: list[frozenset[type[Rule]]], globals_: dict[str, frozenset[str]]
+) -> list[frozenset[type[Rule]]]:
+    """The rules that may fire in each function and in what it can reach by name, through its class and constants too."""
+    by_name: dict[str, set[int]] = {}
+    for index, unit in enumerate(units):
+        for name in {unit.node.name} if unit.owner is None else {unit.node.name, unit.owner.name}:
+            by_name.setdefault(name, set()).add(index)
+    known = by_name.keys() | globals_.keys()
+    leading = [
+        (unit.names | ({unit.owner.name} | _base_names(unit.owner) if unit.owner is not None else set())) & known
+        for unit in units
+    ]
+    through = {name: parts & known for name, parts in globals_.items()}
+    reached: dict[str, frozenset[type[Rule]]] = {
+        name: frozenset().union(*(firing[index] for index in indices)) for name, indices in by_name.items()
+    }
+    while True:
+        found = {
+            name: frozenset().union(
+                reached.get(name, frozenset()),
+                *(reached.get(each, frozenset()) for each in through.get(name, ())),
+                *(
+                    reached.get(each, frozenset())
+                    for index in by_name.get(name, ())
+                    for each in leading[index]
+                ),
+            )
+            for name in known
+        }
+        if found == reached:
+            break
+        reached = found
+    return [
+        own.union(*(reached[name] for name in names)) for own, names in zip(firing, leading)
+    ]
 
 
 def _base_names(cls: ast.ClassDef) -> set[str]:

@@ -118,7 +118,7 @@ def test_the_whole_file_has_no_other_findings(path: Path, run: Callable[..., obj
     reduced = run_deep(
         lambda: (
             analyse(
-                libcst.parse_module(plan.text), rules, wanted=plan.roots, body=plan.body, telling=plan.telling
+                libcst.parse_module(plan.text), rules, wanted=plan.roots, firing=plan.rules, body=plan.body, telling=plan.telling
             ).findings
         )
     )

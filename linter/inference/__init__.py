@@ -36,6 +36,7 @@ def analyse(
     rules: Sequence[type[Rule]],
     *,
     wanted: Mapping[int, bool] | None = None,
+    firing: Mapping[int, frozenset[type[Rule]]] | None = None,
     body: bool = True,
     telling: frozenset[str] | None = None,
     budget: int = BUDGET,
@@ -52,6 +53,7 @@ def analyse(
         module: the file.
         rules: those that passed the screen.
         wanted: numbers of the functions to read on their own, and whether thoroughly (see `relevance`); None for all.
+        firing: for some of them, the only rules that may fire in what they reach.
         body: run the module's own statements too.
         telling: names that matter to the rules: conditions whose branches hold none are not turned. None: all matter.
         budget: how much work to do at the most, in steps.
@@ -70,17 +72,18 @@ def analyse(
     from stridelint.linter.inference.program import Program
 
     program = Program(module, rules, budget, telling, until, source, place, assume)
-    readers: list[tuple[str, bool, Callable[[], None]]] = [("the code", False, program.judge_module)]
+    readers: list[tuple[str, int | None, Callable[[], None]]] = [("the code", -1, program.judge_module)]
     if body:
-        readers.append(("the module", None in following, partial(roots.read_module, program)))
+        readers.append(("the module", None, partial(roots.read_module, program)))
     for number, (node, owner) in enumerate(roots.functions_of(program)):
         if wanted is None or number in wanted:
             thorough = wanted is None or wanted[number]
             read = partial(tests.read_test) if tests.is_test(node, owner) else partial(roots.read_function, thorough=thorough)
-            readers.append((f"'{node.name.value}'", number in following, partial(read, program, node, owner)))
+            readers.append((f"'{node.name.value}'", number, partial(read, program, node, owner)))
     stopped: str | None = None
-    for what, follows, read_root in readers:
-        program.imports = imports if follows else None
+    for what, root, read_root in readers:
+        program.imports = imports if root in following else None
+        program.listen(None if root is None or firing is None else firing.get(root))
         try:
             read_root()
         except BudgetExhausted:

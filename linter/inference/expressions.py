@@ -222,12 +222,8 @@ def _compared(path: Path, scope: Scope, node: cst.Comparison) -> Value:
 
 
 def _if_expression(path: Path, scope: Scope, node: cst.IfExp) -> Value:
-    outer, path.deciding = path.deciding, node
-    try:
-        with testing.narrowed(path, nested=True):
-            chosen = node.body if path.truth(evaluate(path, scope, node.test)) else node.orelse
-    finally:
-        path.deciding = outer
+    with path.considering(node), testing.narrowed(path, nested=True):
+        chosen = node.body if path.truth(evaluate(path, scope, node.test)) else node.orelse
     return evaluate(path, scope, chosen)
 
 

@@ -100,7 +100,7 @@ class Path:
     taken: the decisions taken; `turnable` tells how much each is worth turning on another path (0: not at all).
     distributed: the call that made the DistributedDataParallel within whose call this happens.
     denied: the tensor of which `is_contiguous()` was last answered False, that call, and how it names the tensor.
-    deciding: the statement or expression whose test is being evaluated.
+    deciding: the statement or expression whose test is being evaluated; leaning: how that is decided where it is not known.
     """
 
     def __init__(self, program: Program, prefix: tuple[bool, ...] = (), grad_mode: bool | None = True) -> None:
@@ -109,6 +109,7 @@ class Path:
         self.taken: list[bool] = []
         self.turnable: list[int] = []
         self.deciding: cst.CSTNode | None = None
+        self.leaning = True
         self.assumptions: dict[object, bool] = {}
         self.grad_mode = grad_mode
         self.confidence = Confidence.CERTAIN
@@ -178,6 +179,16 @@ class Path:
         self.assumptions[key] = outcome
         return outcome
 
+    @contextmanager
+    def considering(self, node: cst.CSTNode, leaning: bool = True) -> Iterator[None]:
+        """A test of this statement or expression is evaluated."""
+        outer = self.deciding, self.leaning
+        self.deciding, self.leaning = node, leaning
+        try:
+            yield
+        finally:
+            self.deciding, self.leaning = outer
+
     def new_storage(self) -> int:
         """The identity of newly allocated memory."""
         return next(self.program.storages)
@@ -246,11 +257,11 @@ class Path:
         if known is not None:
             return known
         if isinstance(value, Condition):
-            outcome = self.decide(value.key, not value.negated) != value.negated
+            outcome = self.decide(value.key, self.leaning != value.negated) != value.negated
             if value.assume is not None:
                 value.assume(outcome)
             return outcome
-        outcome = self.decide(("truth", value.identity))
+        outcome = self.decide(("truth", value.identity), self.leaning)
         if isinstance(value, Unknown) and outcome:
             value.none = False
         return outcome

@@ -18,12 +18,32 @@ from stridelint.rules.forms.walking import source_code, walk
 from stridelint.rules.rule import Finding, Rule
 
 MAX_TEXT = 60
+_EXITS = (cst.Return, cst.Raise, cst.Break, cst.Continue)
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
 
 class FoundOne(Exception):
     """There is a finding of the kind that was asked for."""
+
+
+class _Listening:
+    """Rules that wait for events, by operator; general: for all events.
+
+    words: names in the rules' words. told, exits: what `Program.tells` and `only_exits` found, by node.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.words = {
+            name for rule in rules for word in rule.words for name in re.findall(r"[A-Za-z_]\w*", word)
+        }
+        self.general = [rule for rule in rules if type(rule).check is not Rule.check and not rule.ops]
+        self.listeners: dict[str, list[Rule]] = {}
+        self.told: dict[int, int] = {}
+        self.exits: dict[int, bool] = {}
+        for rule in rules:
+            for op in rule.ops:
+                self.listeners.setdefault(op, []).append(rule)
 
 
 class Program:
@@ -64,13 +84,19 @@ class Program:
         self.storages = itertools.count(1)
         self.templates: dict[int, Instance] = {}
         self.result_types: dict[object, tuple[str | None, str | None]] = {}
-        self._words = {name for rule in rules for word in rule.words for name in re.findall(r"[A-Za-z_]\w*", word)}
         self._memory: dict[tuple[str, int], object] = {}
-        self._listeners: dict[str, list[Rule]] = {}
-        self._general = [rule for rule in self.rules if type(rule).check is not Rule.check and not rule.ops]
-        for rule in self.rules:
-            for op in rule.ops:
-                self._listeners.setdefault(op, []).append(rule)
+        self._all = _Listening(self.rules)
+        self._some: dict[frozenset[type[Rule]], _Listening] = {}
+        self._now = self._all
+
+    def listen(self, rules: frozenset[type[Rule]] | None) -> None:
+        """From now on events matter to these rules only (None: all); no others can fire in what is read."""
+        if rules is None:
+            self._now = self._all
+        else:
+            if rules not in self._some:
+                self._some[rules] = _Listening([rule for rule in self.rules if type(rule) in rules])
+            self._now = self._some[rules]
 
     def is_foreign(self, function: Function) -> bool:
         """Whether a function stands in another file of the project."""
@@ -87,17 +113,35 @@ class Program:
     def tells(self, node: cst.CSTNode | None) -> int:
         """How much the branches of a condition differ in what matters: 2 for a word of a rule, 1 for a name that tells
         something or an exit, 0 for nothing."""
-        return 1 if node is None or self.telling is None else self.once(node, self._tells, node)
+        if node is None or self.telling is None:
+            return 1
+        known = self._now.told.get(id(node))
+        if known is None:
+            known = self._now.told[id(node)] = self._tells(node, self.telling)
+        return known
 
-    def _tells(self, node: cst.CSTNode) -> int:
-        assert self.telling is not None
+    def only_exits(self, node: cst.If) -> bool:
+        """Whether a branch leaves the block, with no word of a rule on the way: a guard, behind which the code goes on."""
+        known = self._now.exits.get(id(node))
+        if known is None:
+            statements = node.body.body
+            last = statements[-1] if statements else None
+            ends = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], _EXITS)
+            ends = ends or isinstance(last, _EXITS)
+            known = self._now.exits[id(node)] = ends and all(
+                each.value not in self._now.words for each in walk(node.body, cst.Name) if isinstance(each, cst.Name)
+            )
+        return known
+
+    def _tells(self, node: cst.CSTNode, telling: frozenset[str]) -> int:
         found = 0
-        for each in walk(node, cst.Name, cst.Return, cst.Raise, cst.Break, cst.Continue):
+        exits = not (isinstance(node, cst.If) and self.only_exits(node))
+        for each in walk(node, cst.Name, *_EXITS):
             if isinstance(each, cst.Name):
-                if each.value in self._words:
+                if each.value in self._now.words:
                     return 2
-                found = found or int(each.value in self.telling)
-            elif isinstance(each, (cst.Return, cst.Raise, cst.Break, cst.Continue)):
+                found = found or int(each.value in telling)
+            elif exits:
                 found = 1
         return found
 
@@ -120,11 +164,11 @@ class Program:
 
     def listens(self, op: str) -> bool:
         """Some rule wants to see events of this operator."""
-        return bool(self._general) or op in self._listeners
+        return bool(self._now.general) or op in self._now.listeners
 
     def judge(self, event: TensorEvent, through: cst.CSTNode | None = None) -> None:
         """Show an event to the rules that listen to it; `through` is the call that led to it into another file."""
-        for rule in (*self._general, *self._listeners.get(event.op, ())):
+        for rule in (*self._now.general, *self._now.listeners.get(event.op, ())):
             for finding in rule.check(event):
                 if through is not None:
                     note = Note(Site(through), "this call leads there")

@@ -101,21 +101,14 @@ def _return(path: Path, scope: Scope, node: cst.Return) -> None:
 
 
 def _if(path: Path, scope: Scope, node: cst.If) -> None:
-    if decided(path, scope, node, node.test):
+    with path.considering(node, leaning=not path.program.only_exits(node)):
+        outcome = path.truth(evaluate(path, scope, node.test))
+    if outcome:
         execute(path, scope, node.body)
     elif isinstance(node.orelse, cst.If):
         execute_small(path, scope, node.orelse)
     elif node.orelse is not None:
         execute(path, scope, node.orelse.body)
-
-
-def decided(path: Path, scope: Scope, node: cst.CSTNode, test: cst.BaseExpression) -> bool:
-    """The truth of a statement's test, decided where it is not known."""
-    outer, path.deciding = path.deciding, node
-    try:
-        return path.truth(evaluate(path, scope, test))
-    finally:
-        path.deciding = outer
 
 
 def havoc(path: Path, scope: Scope, body: cst.CSTNode) -> None:
@@ -180,8 +173,9 @@ def _while(path: Path, scope: Scope, node: cst.While) -> None:
                 known and isinstance(node.test, cst.Name) and node.test.value == "True" and round_ >= UNKNOWN_ITERATIONS
             ):
                 return
-            if not path.truth(test):
-                break
+            with path.considering(node):
+                if not path.truth(test):
+                    break
             if not _goes_on(path, scope, node.body):
                 return
     if node.orelse is not None:
