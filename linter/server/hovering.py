@@ -1,0 +1,246 @@
+"""The hover on an expression: what the interpreter knows of the tensor there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import libcst as cst
+
+from stridelint.linter.inference.values import (
+    ArrayValue,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Sequence as SequenceValue,
+    SizeValue,
+    TensorValue,
+    Value,
+)
+from stridelint.linter.server import describing
+from stridelint.linter.server.looking import Sighting, sightings, tensor_of
+from stridelint.linter.server.markdown import code, prose, table
+from stridelint.linter.server.tree import Place, Tree
+from stridelint.rules.contract.facts import TensorFacts
+
+MAX_VARIANTS = 3
+MAX_ITEMS = 4
+MAX_STEPS = 4
+
+
+class Hover(NamedTuple):
+    """Markdown about the expression at a place."""
+
+    text: str
+    place: Place
+
+
+class Story(NamedTuple):
+    """One step of what a tensor went through: the line, what happened, the code that did it."""
+
+    line: int
+    what: str
+    code: str
+
+
+class Variant(NamedTuple):
+    """What a value is where the calls of one origin led.
+
+    origin: "" for the function read on its own. borrowed: the rows that only the call tells.
+    """
+
+    origin: str
+    kind: str
+    rows: Mapping[str, str]
+    story: tuple[Story, ...]
+    assumed: bool
+    borrowed: tuple[str, ...] = ()
+
+
+def hover(tree: Tree, line: int, column: int) -> Hover | None:
+    """What is known at a character (line from 1, column from 0); None where nothing can be told of a tensor."""
+    node = tree.at(line, column)
+    for each in _candidates(tree, node) if node is not None else ():
+        place = tree.place(each)
+        variants = _variants(tree, sightings(tree, each)) if place is not None else []
+        if variants and place is not None:
+            return Hover(_text(tree, each, variants), place)
+    return None
+
+
+def _candidates(tree: Tree, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """A node, then what it is a part of if it is no tensor itself (`F` of `F.relu(x)`: the call), then whose attribute it is."""
+    yield node
+    below = node
+    for above in tree.above(node)[1:]:
+        if not (isinstance(above, cst.Attribute) or (isinstance(above, cst.Call) and above.func is below)):
+            break
+        yield above
+        below = above
+    if isinstance(node, cst.Attribute):
+        yield node.value
+
+
+def _variants(tree: Tree, seen: Iterable[Sighting]) -> list[Variant]:
+    """One description for each origin; the paths of one origin are put together, and so are origins that agree."""
+    by_origin: dict[str, list[Sighting]] = {}
+    for each in seen:
+        by_origin.setdefault(_origin(tree, each), []).append(each)
+    variants = [
+        variant for origin, found in by_origin.items() if (variant := _variant(tree, origin, found)) is not None
+    ]
+    informed = [each for each in variants if each.rows]
+    if informed and len(informed) < len(variants):
+        variants = informed  # what a caller passes says more than the function on its own
+    distinct: dict[object, Variant] = {}
+    for each in variants:
+        distinct.setdefault((each.kind, tuple(sorted(each.rows.items()))), each)
+    found = list(distinct.values())
+    if len(found) == 2 and not found[0].origin and found[0].rows.items() <= found[1].rows.items():
+        own, called = found
+        borrowed = tuple(row for row in called.rows if row not in own.rows)
+        return [called._replace(kind=own.kind if own.kind == "Parameter" else called.kind, borrowed=borrowed)]
+    if len(found) <= MAX_VARIANTS:
+        return found
+    own = [each for each in found if not each.origin]
+    called = [each for each in found if each.origin]
+    together = describing.joined([each.rows for each in called])
+    kinds = {each.kind for each in called}
+    common = Variant(f"in {len(called)} calls", kinds.pop() if len(kinds) == 1 else "differs", together, (), False)
+    return [*own, common]
+
+
+def _origin(tree: Tree, seen: Sighting) -> str:
+    if seen.caller is None:
+        return ""
+    call, caller = seen.caller
+    place = tree.place(call)
+    return f"called by {_name(tree, caller)}" + (f", line {place.line}" if place is not None else "")
+
+
+def _name(tree: Tree, caller: cst.CSTNode) -> str:
+    if not isinstance(caller, cst.FunctionDef):
+        return "the module" if isinstance(caller, cst.Module) else "a lambda"
+    around = [each.name.value for each in tree.above(caller) if isinstance(each, (cst.FunctionDef, cst.ClassDef))]
+    return code(".".join(reversed(around)))
+
+
+def _variant(tree: Tree, origin: str, seen: Sequence[Sighting]) -> Variant | None:
+    told = [_told(tree, each) for each in seen]
+    known = [each for each in told if each is not None]
+    if not known or len(known) < len(told):
+        return None
+    kinds = list(dict.fromkeys(kind for kind, _, _ in known))
+    kind = kinds[0] if len(kinds) == 1 else " or ".join(kinds[:2]) if len(kinds) == 2 else "differs"
+    stories = {story for _, _, story in known}
+    rows = describing.joined([rows for _, rows, _ in known]) if len(kinds) == 1 else {}
+    return Variant(
+        origin, kind, rows, stories.pop() if len(stories) == 1 else (), any(each.assumed for each in seen)
+    )
+
+
+_Told = tuple[str, dict[str, str], tuple[Story, ...]]
+
+
+def _told(tree: Tree, seen: Sighting) -> _Told | None:
+    """What kind of thing a value is, its rows, its story; None for what is no tensor and has nothing to do with one."""
+    value = seen.value
+    tensor = tensor_of(value)
+    if tensor is not None and seen.facts is not None:
+        rows = describing.rows(_learnt(seen.facts, tensor))
+        if not tensor.proven and not rows:
+            return None
+        owner = _memory(tensor)
+        if owner:
+            rows[describing.MEMORY] = owner
+        kind = "Parameter" if tensor.is_parameter else "Tensor"
+        return kind if tensor.proven else f"{kind}, if it is one", rows, _story(tree, tensor)
+    if isinstance(value, ArrayValue):
+        return "numpy array", describing.rows(value.facts), ()
+    if isinstance(value, SizeValue):
+        return "int", {describing.SHAPE: code(str(value.size))} if value.size.symbol is None else {}, ()
+    if isinstance(value, Constant) and value.origin is not None:
+        return "int", {describing.SHAPE: code(str(value.value))}, ()
+    if isinstance(value, SequenceValue) and value.items and any(tensor_of(each) for each in value.items):
+        return value.kind, {str(index): _short(each) for index, each in enumerate(value.items[:MAX_ITEMS])}, ()
+    return None
+
+
+def _learnt(facts: TensorFacts, tensor: TensorValue) -> TensorFacts:
+    """The facts with a shape that the code told only after they were seen, such as by `n, c, h, w = x.shape`.
+
+    A shape alone is learnt; what changes a tensor in place says something of its strides as well, or that it was written.
+    """
+    now = tensor.facts
+    if facts.shape is None and now.shape is not None and tensor.written_by is None and now.but(shape=None) == facts:
+        return now
+    return facts
+
+
+def _memory(tensor: TensorValue) -> str:
+    """Whose memory it shares."""
+    base = tensor.base
+    if base is None or base.facts.storage is None or base.facts.storage != tensor.facts.storage:
+        return "a buffer of the module" if tensor.is_buffer else ""
+    while not _is_named(base) and base.base is not None and base.base.facts.storage == tensor.facts.storage:
+        base = base.base
+    if not _is_named(base):
+        return "a view of another tensor"
+    return f"a view of {'an earlier ' * (base.name == tensor.name)}{code(base.name or '')}"
+
+
+def _is_named(tensor: TensorValue) -> bool:
+    return tensor.name is not None and not describing.NAMELESS.fullmatch(tensor.name)
+
+
+def _short(value: Value) -> str:
+    tensor = tensor_of(value)
+    if tensor is None:
+        return "something else"
+    rows = describing.rows(tensor.facts)
+    told = (describing.SHAPE, describing.LAYOUT, describing.DTYPE)
+    return ", ".join(rows[name] for name in told if name in rows) or "a tensor"
+
+
+def _story(tree: Tree, tensor: TensorValue) -> tuple[Story, ...]:
+    steps = []
+    for what, node in tensor.story[-MAX_STEPS:]:
+        place = tree.place(node)
+        if place is not None:
+            steps.append(Story(place.line, what.removesuffix(" here"), tree.text(node)))
+    return tuple(dict.fromkeys(steps))
+
+
+def _text(tree: Tree, node: cst.CSTNode, variants: Sequence[Variant]) -> str:
+    """The Markdown of a hover."""
+    name = code(tree.text(node))
+    first = variants[0]
+    kinds = list(dict.fromkeys(each.kind for each in variants))
+    header = [name, *(_heading(each, len(variants) > 1) for each in variants)]
+    names = list(dict.fromkeys(row for each in variants for row in each.rows))
+    names.sort(key=lambda row: describing.ROWS.index(row) if row in describing.ROWS else len(describing.ROWS))
+    parts = []
+    if names:
+        parts.append(table(header, [[row, *(each.rows.get(row, "–") for each in variants)] for row in names]))
+    else:
+        parts.append(f"{name}: {prose(' or '.join(kinds))}")
+    if len(variants) == 1 and first.origin:
+        whose = f"{', '.join(first.borrowed)}: as" if 0 < len(first.borrowed) < len(first.rows) else "As"
+        parts.append(f"{whose[0].upper()}{whose[1:]} {first.origin}.")
+    steps = list(dict.fromkeys(step for each in variants for step in each.story))
+    if steps:
+        parts.append("\n".join(f"- line {step.line}: {prose(step.what)}: {code(step.code)}" for step in sorted(steps)[:MAX_STEPS]))
+    if all(each.kind.startswith(("Tensor", "Parameter")) for each in variants):
+        unknown = [row for row in describing.ROWS[:-1] if not any(row in each.rows for each in variants)]
+        if unknown:
+            parts.append(f"Not known here: {', '.join(unknown)}.")
+    if any(each.assumed for each in variants):
+        parts.append("Assumes the default of a parameter.")
+    return "\n\n".join(parts)
+
+
+def _heading(variant: Variant, several: bool) -> str:
+    if not several:
+        return prose(variant.kind)
+    return f"{prose(variant.kind)}, {variant.origin or 'on its own'}"
