@@ -97,7 +97,7 @@ def memory_order(facts: TensorFacts) -> list[int]:
 def joined(variants: list[Mapping[str, str]]) -> dict[str, str]:
     """What several descriptions of one value have in common; two that differ are both told."""
     found: dict[str, str] = {}
-    for name in ROWS:
+    for name in dict.fromkeys(name for each in variants for name in each):
         texts = list(dict.fromkeys(each.get(name, "") for each in variants))
         if "" in texts:
             continue

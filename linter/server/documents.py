@@ -93,3 +93,27 @@ def as_source(path: str, text: str) -> source.Source:
         except (UnicodeEncodeError, LookupError):
             raise source.Unreadable(f"cannot be written as its coding comment says: {encoding}") from None
     return source.from_bytes(path, data, explicit=True)
+
+
+def edits(old: str, new: str, encoding: str) -> list[Change]:
+    """Changes of whole lines that make one text the other."""
+    from difflib import SequenceMatcher
+
+    before, after = _with_ends(old), _with_ends(new)
+
+    def start_of(number: int) -> Position:
+        if number < len(before) or not before or before[-1] != before[-1].rstrip("\r\n"):
+            return Position(number, 0)
+        return Position(number - 1, units(before[-1], encoding))
+
+    return [
+        Change("".join(after[third:fourth]), start_of(first), start_of(second))
+        for kind, first, second, third, fourth in SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+        if kind != "equal"
+    ]
+
+
+def _with_ends(text: str) -> list[str]:
+    ends = [match.end() for match in _LINE_END.finditer(text)]
+    pieces = [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)])]
+    return pieces if pieces[-1] else pieces[:-1]

@@ -10,9 +10,6 @@ import libcst as cst
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
-    External,
-    Function,
-    Instance,
     Sequence as SequenceValue,
     SizeValue,
     TensorValue,
@@ -85,30 +82,30 @@ def _candidates(tree: Tree, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 def _variants(tree: Tree, seen: Iterable[Sighting]) -> list[Variant]:
     """One description for each origin; the paths of one origin are put together, and so are origins that agree."""
     by_origin: dict[str, list[Sighting]] = {}
-    for each in seen:
-        by_origin.setdefault(_origin(tree, each), []).append(each)
-    variants = [
-        variant for origin, found in by_origin.items() if (variant := _variant(tree, origin, found)) is not None
-    ]
+    for sighting in seen:
+        by_origin.setdefault(_origin(tree, sighting), []).append(sighting)
+    variants = [one for origin, found in by_origin.items() if (one := _variant(tree, origin, found)) is not None]
     informed = [each for each in variants if each.rows]
     if informed and len(informed) < len(variants):
         variants = informed  # what a caller passes says more than the function on its own
     distinct: dict[object, Variant] = {}
-    for each in variants:
-        distinct.setdefault((each.kind, tuple(sorted(each.rows.items()))), each)
-    found = list(distinct.values())
-    if len(found) == 2 and not found[0].origin and found[0].rows.items() <= found[1].rows.items():
-        own, called = found
-        borrowed = tuple(row for row in called.rows if row not in own.rows)
-        return [called._replace(kind=own.kind if own.kind == "Parameter" else called.kind, borrowed=borrowed)]
-    if len(found) <= MAX_VARIANTS:
-        return found
-    own = [each for each in found if not each.origin]
-    called = [each for each in found if each.origin]
-    together = describing.joined([each.rows for each in called])
+    for variant in variants:
+        distinct.setdefault((variant.kind, tuple(sorted(variant.rows.items()))), variant)
+    return _few(list(distinct.values()))
+
+
+def _few(variants: list[Variant]) -> list[Variant]:
+    """Not more than can be shown: what only a caller adds joins what the function says itself; many callers are one."""
+    own = [each for each in variants if not each.origin]
+    called = [each for each in variants if each.origin]
+    if len(own) == len(called) == 1 and own[0].rows.items() <= called[0].rows.items():
+        return [called[0]._replace(borrowed=tuple(row for row in called[0].rows if row not in own[0].rows))]
+    if len(variants) <= MAX_VARIANTS:
+        return variants
     kinds = {each.kind for each in called}
-    common = Variant(f"in {len(called)} calls", kinds.pop() if len(kinds) == 1 else "differs", together, (), False)
-    return [*own, common]
+    together = describing.joined([each.rows for each in called])
+    kind = kinds.pop() if len(kinds) == 1 else "differs"
+    return [*own, Variant(f"in {len(called)} calls", kind, together, (), any(each.assumed for each in called))]
 
 
 def _origin(tree: Tree, seen: Sighting) -> str:
@@ -128,43 +125,45 @@ def _name(tree: Tree, caller: cst.CSTNode) -> str:
 
 def _variant(tree: Tree, origin: str, seen: Sequence[Sighting]) -> Variant | None:
     told = [_told(tree, each) for each in seen]
-    known = [each for each in told if each is not None]
-    if not known or len(known) < len(told):
+    kinds = list(dict.fromkeys(kind for kind, _, _ in told))
+    if not set(kinds) - _NOT_TOLD:
         return None
-    kinds = list(dict.fromkeys(kind for kind, _, _ in known))
-    kind = kinds[0] if len(kinds) == 1 else " or ".join(kinds[:2]) if len(kinds) == 2 else "differs"
-    stories = {story for _, _, story in known}
-    rows = describing.joined([rows for _, rows, _ in known]) if len(kinds) == 1 else {}
-    return Variant(
-        origin, kind, rows, stories.pop() if len(stories) == 1 else (), any(each.assumed for each in seen)
-    )
+    something = [each for each in told if each[0] != "None"]
+    alike = len({kind for kind, _, _ in something}) == 1
+    rows = describing.joined([rows for _, rows, _ in something]) if alike else {}
+    stories = {story for _, _, story in something}
+    kind = " or ".join(kinds) if len(kinds) < 4 else "differs"
+    return Variant(origin, kind, rows, stories.pop() if len(stories) == 1 else (), any(each.assumed for each in seen))
 
 
+# Kinds of which nothing is shown by themselves.
+_NOT_TOLD = frozenset({"None", "something else"})
 _Told = tuple[str, dict[str, str], tuple[Story, ...]]
 
 
-def _told(tree: Tree, seen: Sighting) -> _Told | None:
-    """What kind of thing a value is, its rows, its story; None for what is no tensor and has nothing to do with one."""
+def _told(tree: Tree, seen: Sighting) -> _Told:
+    """What kind of thing a value is, its rows, its story."""
     value = seen.value
     tensor = tensor_of(value)
-    if tensor is not None and seen.facts is not None:
+    if tensor is not None:
         rows = describing.rows(_learnt(seen.facts, tensor))
         if not tensor.proven and not rows:
-            return None
+            return "something else", {}, ()
         owner = _memory(tensor)
         if owner:
             rows[describing.MEMORY] = owner
         kind = "Parameter" if tensor.is_parameter else "Tensor"
         return kind if tensor.proven else f"{kind}, if it is one", rows, _story(tree, tensor)
     if isinstance(value, ArrayValue):
-        return "numpy array", describing.rows(value.facts), ()
+        rows = describing.rows(value.facts.but(requires_grad=None))
+        return "numpy array, strides in elements", rows, _story(tree, value)
     if isinstance(value, SizeValue):
-        return "int", {describing.SHAPE: code(str(value.size))} if value.size.symbol is None else {}, ()
+        return "int", {"value": code(str(value.size))} if value.size.symbol is None else {}, ()
     if isinstance(value, Constant) and value.origin is not None:
-        return "int", {describing.SHAPE: code(str(value.value))}, ()
+        return "int", {"value": code(str(value.value))}, ()
     if isinstance(value, SequenceValue) and value.items and any(tensor_of(each) for each in value.items):
         return value.kind, {str(index): _short(each) for index, each in enumerate(value.items[:MAX_ITEMS])}, ()
-    return None
+    return ("None" if isinstance(value, Constant) and value.value is None else "something else"), {}, ()
 
 
 def _learnt(facts: TensorFacts, tensor: TensorValue) -> TensorFacts:
@@ -173,9 +172,8 @@ def _learnt(facts: TensorFacts, tensor: TensorValue) -> TensorFacts:
     A shape alone is learnt; what changes a tensor in place says something of its strides as well, or that it was written.
     """
     now = tensor.facts
-    if facts.shape is None and now.shape is not None and tensor.written_by is None and now.but(shape=None) == facts:
-        return now
-    return facts
+    rest = now.but(shape=None, storage=None) == facts.but(storage=None)
+    return now if facts.shape is None and tensor.written_by is None and rest else facts
 
 
 def _memory(tensor: TensorValue) -> str:
@@ -203,7 +201,7 @@ def _short(value: Value) -> str:
     return ", ".join(rows[name] for name in told if name in rows) or "a tensor"
 
 
-def _story(tree: Tree, tensor: TensorValue) -> tuple[Story, ...]:
+def _story(tree: Tree, tensor: TensorValue | ArrayValue) -> tuple[Story, ...]:
     steps = []
     for what, node in tensor.story[-MAX_STEPS:]:
         place = tree.place(node)
@@ -230,10 +228,10 @@ def _text(tree: Tree, node: cst.CSTNode, variants: Sequence[Variant]) -> str:
         parts.append(f"{whose[0].upper()}{whose[1:]} {first.origin}.")
     steps = list(dict.fromkeys(step for each in variants for step in each.story))
     if steps:
-        parts.append("\n".join(f"- line {step.line}: {prose(step.what)}: {code(step.code)}" for step in sorted(steps)[:MAX_STEPS]))
+        parts.append("\n".join(f"- line {step.line}: {prose(step.what)}: {code(step.code)}" for step in sorted(steps, key=lambda step: step.line)[:MAX_STEPS]))
     if all(each.kind.startswith(("Tensor", "Parameter")) for each in variants):
         unknown = [row for row in describing.ROWS[:-1] if not any(row in each.rows for each in variants)]
-        if unknown:
+        if unknown and unknown != [describing.GRAD]:
             parts.append(f"Not known here: {', '.join(unknown)}.")
     if any(each.assumed for each in variants):
         parts.append("Assumes the default of a parameter.")

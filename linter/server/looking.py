@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -31,13 +32,13 @@ Unit = tuple[cst.FunctionDef, "cst.ClassDef | None"]
 class Sighting:
     """A value at the moment it was seen.
 
-    facts: of a tensor then; `value` may know more by now, or have changed since.
+    facts: of a tensor then; `value` may know more by now, even that it is one, or have changed since.
     caller: the call in another function that led here, and that function; None where this one is read on its own.
     assumed: rests on a parameter's default.
     """
 
     value: Value
-    facts: TensorFacts | None
+    facts: TensorFacts
     caller: tuple[cst.CSTNode, cst.CSTNode] | None
     assumed: bool
 
@@ -57,7 +58,7 @@ class _Seen:
     def __call__(self, path: Path, value: Value) -> None:
         if len(self.found) < MAX_SIGHTINGS:
             tensor = tensor_of(value)
-            facts = None if tensor is None else path.facts(tensor)
+            facts = TensorFacts() if tensor is None else path.facts(tensor)
             self.found.append(Sighting(value, facts, self._caller(path), path.confidence < Confidence.CERTAIN))
 
     def _caller(self, path: Path) -> tuple[cst.CSTNode, cst.CSTNode] | None:
@@ -103,7 +104,7 @@ def sightings(tree: Tree, node: cst.CSTNode, *, own: int = OWN_STEPS, callers: i
 def looks_at(tree: Tree, node: cst.CSTNode) -> Looks:
     """Where to look for what a node stands for."""
     line = tree.above(node)
-    for below, above in zip(line, line[1:]):
+    for below, above in itertools.pairwise(line):
         if isinstance(above, (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr)):
             if getattr(above, "target", None) is not below:
                 break
