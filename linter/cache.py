@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".stridelint_cache"
 VARIABLE = "STRIDELINT_CACHE_DIR"
+OPERATORS = "STRIDELINT_OPERATORS"  # as in `rules.contract.operators`, which takes longer to import
 # Settings that say which files are checked, and what is made of the findings, but not what is found in a file.
 _ELSEWHERE = (
     "exclude", "extend_exclude", "force_exclude", "jobs", "root", "file", "baseline", "error_stale_baseline", "fail_on",
@@ -34,7 +35,7 @@ _SETTLED = 2.0
 def folder_for(settings: Settings, given: str | None = None) -> str:
     """Where the cache lies: as the option says, or the environment, or the configuration, or in a folder of its own beside that."""
     named = given or os.environ.get(VARIABLE)
-    return os.path.abspath(named) if named else os.path.join(settings.root or os.getcwd(), getattr(settings, "cache_dir", "") or FOLDER)
+    return os.path.abspath(named) if named else os.path.join(settings.root or os.getcwd(), settings.cache_dir or FOLDER)
 
 
 class Cache:
@@ -140,10 +141,8 @@ def _digest_of(path: str) -> str:
 
 def context_of(settings: Settings, project: Project | None) -> str:
     """All that outcomes depend on besides the files and the linter, as text."""
-    from stridelint.rules.contract.operators import VARIABLE as OPERATORS
-
     defaults = Settings()
-    deciding = settings._replace(**{name: getattr(defaults, name) for name in _ELSEWHERE if hasattr(defaults, name)})
+    deciding = settings._replace(**{name: getattr(defaults, name) for name in _ELSEWHERE})
     tables = [_digest_of_any(path) for path in (settings.operators, os.environ.get(OPERATORS)) if path]
     place = os.path.relpath(os.getcwd(), settings.root or None)
     return repr((tuple(deciding), tables, place, None if project is None else project.folders))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from stridelint.linter import screen, source
+from stridelint.linter.statistics import phase
 
 if TYPE_CHECKING:
     import ast
@@ -62,6 +63,12 @@ class Project(NamedTuple):
 
     def module(self, dotted: str, home: str) -> str | None:
         """`find` for files whose outermost folder is `home`."""
+        known, key = _index(self.files).modules, (dotted, home, self.folders)
+        if key not in known:
+            known[key] = self._module(dotted, home)
+        return known[key]
+
+    def _module(self, dotted: str, home: str) -> str | None:
         parts = dotted.split(".")
         for folder in (home, *self.folders):
             stem = os.path.normpath(os.path.join(folder, *parts))
@@ -92,13 +99,14 @@ class Project(NamedTuple):
 class _Index:
     """What is asked of a project's files again and again.
 
-    inside: the names that lie in each folder, of modules without their suffix, and of folders. tops, homes: answers so far.
+    inside: the names that lie in each folder, of modules without their suffix, and of folders. tops, homes, modules: answers so far.
     """
 
     def __init__(self, files: frozenset[str]) -> None:
         self.inside: dict[str, set[str]] = {}
         self.tops: dict[tuple[str, tuple[str, ...]], frozenset[str]] = {}
         self.homes: dict[str, str] = {}
+        self.modules: dict[tuple[str, str, tuple[str, ...]], str | None] = {}
         for path in files:
             folder, name = os.path.split(path)
             name = name.partition(".")[0]
@@ -309,11 +317,13 @@ def _parsed(path: str, changed: int, size: int, exact: bool) -> tuple[str, _Tree
     try:
         text = file.text
         if exact:
-            return digest, (libcst.parse_module(text), source_code)
+            with phase("libcst"):
+                return digest, (libcst.parse_module(text), source_code)
         tree = screen.parse(text)
         if screen.Code(tree).depth > screen.MAX_DEPTH:
             return digest, None
-        bare = BareTree(tree)
+        with phase("nodes"):
+            bare = BareTree(tree)
         return digest, (bare.module, bare.source)
     except (screen.Unparsable, Unsupported, libcst.ParserSyntaxError, RecursionError):
         return digest, None

@@ -111,13 +111,13 @@ def _examined(jobs: Sequence[Job], processes: int, way: Way, helpers: Helpers) -
             yield job, Examined(engine.skipped(job[0].path, str(error)))
     # Large files first, so that none of them is left to one process at the end.
     ordered = [job for _, job in sorted(waiting, key=lambda item: -item[0])]
-    processes = min(processes or _cores(), len(ordered))
-    if processes < 2 or len(ordered) < SERIAL_BELOW:
-        yield from ((job, examine(way, job)) for job in ordered)
+    if not ordered:
         return
     from stridelint.linter import workers
 
-    with contextlib.closing(workers.each(ordered, functools.partial(examine, way), processes)) as results:
+    processes, work = processes or _cores(), functools.partial(examine, way)
+    is_serial = processes < 2 or len(ordered) < SERIAL_BELOW
+    with contextlib.closing(workers.in_turn(ordered, work) if is_serial else workers.each(ordered, work, processes)) as results:
         for job, result in results:
             if isinstance(result, workers.Died):
                 reason = "the process that analysed it died: out of memory, or a crash in native code"

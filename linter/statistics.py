@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # In the order in which a file goes through them, with what they are.
@@ -21,6 +23,7 @@ PHASES: Mapping[str, str] = {
     "screen": "search for what rules look for",
     "parse": "parse with Python",
     "plan": "plan what to interpret",
+    "nodes": "make nodes to interpret",
     "interpret": "interpret",
     "rules": "judge by rules",
     "libcst": "parse with LibCST",
@@ -110,12 +113,12 @@ def phase(name: str) -> Iterator[None]:
         clock.leave()
 
 
-def judged(code: str, results: Iterable[Any]) -> Iterable[Any]:
+def judged(code: str, check: Callable[[Argument], Iterable[Result]], about: Argument) -> Iterable[Result]:
     """What a rule finds; the time until all is found belongs to the rule."""
     if _clock is None:
-        return results
+        return check(about)
     with phase(code):
-        return list(results)
+        return list(check(about))
 
 
 def statistics(started: float, seconds: Mapping[str, float], cached: int) -> Statistics:

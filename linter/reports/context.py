@@ -19,7 +19,7 @@ class Context(NamedTuple):
     """root: the folder that paths in reports for platforms are relative to, that of the repository.
 
     show_skipped: name the files that were not analysed. show_suppressed: also findings that are hidden or in a baseline,
-    in formats that can mark them. remark: tells the user what a report leaves out. paths: what was checked, as the user
+    in formats that can mark them. quiet: no summary, in text. remark: tells the user what a report leaves out. paths: what was checked, as the user
     named it. day: when, as text.
     """
 
@@ -30,6 +30,7 @@ class Context(NamedTuple):
     statistics: bool = False
     unsafe_fixes: bool = False
     colour: bool = False
+    quiet: bool = False
     remark: Callable[[str], None] = ignore
     paths: tuple[str, ...] = ()
     day: str = ""

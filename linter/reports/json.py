@@ -8,6 +8,7 @@ from stridelint.linter.findings import Patch, Report, Reported
 
 if TYPE_CHECKING:
     from stridelint.linter.reports.context import Context
+    from stridelint.linter.statistics import Statistics
 
 
 def render(report: Report, context: Context) -> str:
@@ -23,7 +24,22 @@ def render(report: Report, context: Context) -> str:
         if context.show_suppressed:
             document["baseline"]["findings"] = [_finding(finding) for finding in report.known]
     document["skipped"] = [skipped._asdict() for skipped in report.skipped]
+    document["checked"], document["excluded"] = report.checked, report.excluded
+    if report.statistics is not None:
+        document["statistics"] = _statistics(report, report.statistics)
     return json.dumps(document, indent=2) + "\n"
+
+
+def _statistics(report: Report, times: Statistics) -> dict[str, Any]:
+    """Counts, and where the time went, in seconds; those of several processes are added up."""
+    counts: dict[str, int] = {}
+    for finding in report.findings:
+        counts[finding.code] = counts.get(finding.code, 0) + 1
+    return {
+        "findings": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
+        "files": {"checked": report.checked, "known": times.cached, "excluded": report.excluded},
+        "seconds": {"all": times.seconds, "phases": times.phases, "rules": times.rules},
+    }
 
 
 def _finding(finding: Reported) -> dict[str, Any]:

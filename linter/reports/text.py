@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from stridelint.linter.findings import Report, Reported, Verdict
 from stridelint.linter.reports.escaping import line, visible
+from stridelint.linter.statistics import PHASES, Statistics
 
 if TYPE_CHECKING:
     from stridelint.linter.reports.context import Context
@@ -28,9 +29,10 @@ def _lines(report: Report, context: Context) -> Iterator[str]:
         for skipped in report.skipped:
             place = paint("1", line(skipped.path))
             yield f"{place}: {paint('36', 'TLC901')} [could-not-analyse] {line(skipped.reason)}"
-    if context.statistics and report.findings:
-        yield ""
+    if context.statistics:
         yield from _statistics(report)
+    if context.quiet:
+        return
     if report.findings:
         yield ""
     yield summary(report)
@@ -91,8 +93,22 @@ def _statistics(report: Report) -> Iterator[str]:
     counts: dict[tuple[str, str], int] = {}
     for finding in report.findings:
         counts[finding.code, finding.name] = counts.get((finding.code, finding.name), 0) + 1
+    if counts:
+        yield ""
     for (code, name), count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         yield f"{count:6} {code} {name}"
+    if report.statistics is not None:
+        yield from _times(report.statistics, report.checked)
+
+
+def _times(times: Statistics, checked: int) -> Iterator[str]:
+    """Where the time went. The phases of several processes add up to more than the run took."""
+    yield ""
+    yield f"{times.seconds:9.3f} s in all; the outcome of {times.cached} of {_count(checked, 'file')} was known"
+    for name, seconds in times.phases.items():
+        yield f"{seconds:9.3f} s {PHASES[name]}"
+    for code, seconds in times.rules.items():
+        yield f"{seconds:11.3f} s {code}"
 
 
 def summary(report: Report) -> str:
