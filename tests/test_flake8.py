@@ -89,6 +89,27 @@ def test_noqa(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
     assert flake8("x.py") == []
 
 
+def test_comments_of_our_own(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
+    text = (
+        "import torch\n# stridelint: ignore[TLC104]\nx.view(2)\nx.view(\n    2,  # stridelint: ignore\n)\n"
+        "# stridelint: off\nx.view(3)\n# stridelint: on\nx.view(4)\n@d\n@e(x.view(\n    5,\n))\ndef f(): x.view(6)  # noqa: TLC104\n"
+    )
+    (tmp_path / "x.py").write_text(text)
+    assert flake8("--select=TLC", "x.py") == ["x.py:10:1: TLC104 calls view"]
+    assert len(flake8("--select=TLC", "--disable-noqa", "x.py")) == 6
+    (tmp_path / "x.py").write_text("# stridelint: ignore-file[viewed]\n" + text)
+    assert flake8("--select=TLC", "x.py") == []
+
+
+def test_comments_that_hide_nothing(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
+    text = "import torch\nx.view(2)  # noqa: TLC104\nx.run(1)  # noqa: TLC104, E501\n\n\ndef f(x):\n    x.run()  # noqa: TLC104\n"
+    (tmp_path / "x.py").write_text(text)
+    assert flake8("--select=TLC", "x.py") == []
+    assert flake8("--select=TLC,TLC902", "x.py") == ["x.py:3:19: TLC902 'TLC104' hides nothing here"]
+    (tmp_path / "x.py").write_text("x = 1  # noqa: TLC104\ny = 1  # noqa: TLC104, TLC902\n")
+    assert flake8("--extend-select=TLC902", "x.py") == ["x.py:1:16: TLC902 'TLC104' hides nothing here"]
+
+
 @pytest.mark.parametrize("text", ["x.raise_error()", "x.recurse()", "() if 0 else(lambda: ())"])
 def test_one_file_never_aborts_the_run(flake8: Callable[..., list[str]], tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.py").write_text(f"import torch\nx.view(1)\n{text}\n")

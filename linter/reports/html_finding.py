@@ -20,7 +20,7 @@ _AROUND = 2  # lines of code before and behind
 _MOST_LINES = 14
 _MOST_LAYOUTS = 4
 _MOST_CHANGES = 12
-MARKS = {"known": "in the baseline", "hidden": "noqa", "": ""}
+MARKS = {"known": "in the baseline", "hidden": "suppressed", "": ""}
 
 
 def card(finding: Reported, fingerprint: str, mark: str, is_open: bool, context: Context, drawings: Drawings) -> str:

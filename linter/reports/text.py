@@ -122,7 +122,7 @@ def summary(report: Report) -> str:
     if report.skipped:
         details.append(f"{len({skipped.path for skipped in report.skipped})} skipped")
     if report.suppressed:
-        details.append(f"{report.suppressed} suppressed by noqa")
+        details.append(f"{report.suppressed} suppressed")
     if report.has_baseline:
         details.append(f"{len(report.known)} in the baseline")
     if report.excluded:
