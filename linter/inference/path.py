@@ -131,7 +131,6 @@ class Path:
         self.recorded: list[TensorEvent] | None = None
         self.module_scope: ModuleScope | None = None
         self.modules: dict[str, ModuleScope | None] = {}
-        self.fixture_values: dict[str, Value] = {}
         self.transforms: frozenset[str] = frozenset()
         self.resized: dict[int, Callable[[], None]] = {}
 
