@@ -37,7 +37,8 @@ examples:
   stridelint check --diff src               what --fix would change
   git show :model.py | stridelint check --stdin-filename model.py -
 
-A finding is hidden by `# noqa` or `# noqa: TLC101` on its line, or on the first or last line of its statement.
+A finding is hidden by `# noqa` or `# noqa: TLC101` on any line of its statement, or above it by a line with
+`# stridelint: ignore[TLC101]`; docs/suppression.md tells more.
 Settings are read from [tool.stridelint] in the nearest pyproject.toml; options given here win:
   [tool.stridelint]
   extend-exclude = ["third_party"]
@@ -164,41 +165,45 @@ def _run(name: str, options: argparse.Namespace) -> int:
         from stridelint.linter import check_command
 
         return check_command.run(options)
+    if name == "server":
+        from stridelint.linter import server
+
+        return server.serve()
+    if name == "cache":
+        from stridelint.linter import cache_command
+
+        return cache_command.run(options)
+    if name == "config":
+        from stridelint.linter import config_command
+
+        return config_command.run(options)
+    if name == "test-rules":
+        from stridelint.linter import rule_examples
+
+        return rule_examples.run(options)
     from stridelint.linter import commands
 
     return int(getattr(commands, name.replace("-", "_"))(options))
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
+    from stridelint.linter import run_helpers, setting_options
     from stridelint.linter.reports import outputs
 
     parser.add_argument("paths", metavar="PATH", nargs="*", help="files, folders, or - for standard input (default: .)")
     parser.add_argument(
         "--stdin-filename", metavar="NAME", help="what to call standard input, also to find its settings"
     )
-    choose = parser.add_argument_group("what to report")
-    for name, text in (
-        ("--select", "run these rules only: codes, prefixes, names, or ALL; commas between them"),
-        ("--ignore", "but not these; the longer prefix wins"),
-        ("--extend-select", "run these as well"),
-    ):
-        choose.add_argument(name, metavar="CODES", action="append", help=text)
-    choose.add_argument(
-        "--min-confidence",
-        metavar="LEVEL",
-        help="certain: all is proven; likely (default): but for sizes almost surely > 1; possible: up to a caller",
-    )
-    choose.add_argument(
-        "--assume",
-        metavar="channels_last[:NAME]",
-        action="append",
-        help="what if the 4-D inputs and weights of models (or of the classes and functions NAME, with * and ?) were "
-        "channels_last? shows where that breaks or is dropped; may be repeated",
-    )
+    setting_options.add_choosing(parser.add_argument_group("what to report"))
     fixes = parser.add_argument_group("fixes (checked before they are written; see docs/fixes.md)")
     fixes.add_argument("--fix", action="store_true", help="make the safe fixes; with '-' print the fixed text")
     fixes.add_argument("--unsafe-fixes", action="store_true", help="take in fixes that change more than the hazard")
     fixes.add_argument("--diff", action="store_true", help="only show what would be fixed; exit 1 if that is anything")
+    fixes.add_argument(
+        "--add-noqa",
+        action="store_true",
+        help="write `# noqa: CODE` to each line with a finding instead (see docs/suppression.md)",
+    )
     probe = parser.add_argument_group("confirmation (needs torch; no code of yours is run)")
     probe.add_argument(
         "--probe",
@@ -207,9 +212,9 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     )
     probe.add_argument(
         "--fail-on",
-        choices=("any", "confirmed"),
-        default="any",
-        help="which findings make the exit status 1: all (default), or those that the probe confirms",
+        choices=(*config.FAIL_ON, "confirmed"),
+        help="which findings make the exit status 1: all (default), those of a severity and graver, or those that the "
+        "probe confirms",
     )
     output = parser.add_argument_group("output")
     output.add_argument(
@@ -228,7 +233,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="in json, sarif and html also findings that noqa hides or that are in the baseline, marked so",
     )
-    output.add_argument("--statistics", action="store_true", help="count findings by rule (text)")
+    output.add_argument("--statistics", action="store_true", help="count findings by rule, and tell where the time went (text, json)")
     output.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
     known = parser.add_argument_group("baseline: findings to live with (see docs/baseline.md)")
     known.add_argument("--baseline", metavar="FILE", help="report only findings that are not in this file")
@@ -243,17 +248,9 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         "--error-stale-baseline", action="store_true", help="exit 1 if the baseline has such entries"
     )
     files = parser.add_argument_group("configuration and files")
-    which = files.add_mutually_exclusive_group()
-    which.add_argument("--config", metavar="FILE", help="read settings from this file")
-    which.add_argument("--isolated", action="store_true", help="read no configuration file")
-    files.add_argument(
-        "--operators",
-        metavar="FILE",
-        help="judge by this table of operators, which `stridelint probe harvest --output FILE` measured",
-    )
-    files.add_argument("--force-exclude", action="store_true", help="exclude patterns hold for files named here, too")
-    files.add_argument("--jobs", metavar="N", help="processes: a number, or auto (default)")
-    files.add_argument("--no-cache", action="store_true", help="accepted, and without effect: nothing is cached")
+    setting_options.add_configuration(files)
+    setting_options.add_files(files)
+    run_helpers.add_options(parser.add_argument_group("the run (see docs/cache.md)"))
 
 
 def _add_trace(parser: argparse.ArgumentParser) -> None:
@@ -289,30 +286,75 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _add_rules(parser: argparse.ArgumentParser) -> None:
+def _add_config(parser: argparse.ArgumentParser) -> None:
+    from stridelint.linter import setting_options
+
+    parser.add_argument("path", metavar="PATH", nargs="?", default=".", help="a file or folder (default: .)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    options = parser.add_argument_group("as in `check`, to see what they would change")
+    setting_options.add_configuration(options)
+    setting_options.add_choosing(options)
+    setting_options.add_files(options)
+
+
+def _add_cache(parser: argparse.ArgumentParser) -> None:
+    from stridelint.linter import cache_command
+
+    cache_command.add_options(parser)
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    from stridelint.linter.setting_options import add_configuration
+
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    add_configuration(parser)
+
+
+def _add_server(parser: argparse.ArgumentParser) -> None:
+    # Editors pass it; there is no other way to talk.
+    parser.add_argument("--stdio", action="store_true", help="accepted, and without effect: there is no other way")
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
+    from stridelint.linter.setting_options import add_configuration
+
     parser.add_argument("code", metavar="CODE", help="a code or a name: TLC101, argument-order-layout")
+    add_configuration(parser)
 
 
 def _add_new_rule(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("code", metavar="CODE", help="TLC and three digits; the first chooses the folder")
+    parser.add_argument(
+        "code", metavar="CODE", help="TLC and three digits, the first chooses the folder; with --local a prefix of your own"
+    )
     parser.add_argument("name", metavar="NAME", help='kebab-case, reads as "allow NAME"')
+    parser.add_argument("--local", metavar="DIR", help="a rule of your project's own, in this folder (docs/local_rules.md)")
+
+
+def _add_test_rules(parser: argparse.ArgumentParser) -> None:
+    from stridelint.linter.setting_options import add_configuration
+
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="*", help="files or folders of rules (default: `local-rules` of the configuration)"
+    )
+    add_configuration(parser)
 
 
 def _add_docs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if they are out of date")
+    parser.add_argument("--local", metavar="DIR", help="write the pages of your project's own rules into this folder")
 
 
 # What --help says of a command, and what declares its options.
 _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "check": ("check files and folders", _add_check),
     "trace": ("run a program and say which findings its calls of torch bear out", _add_trace),
+    "config": ("show the settings and rules that hold for a path, and where they are from", _add_config),
+    "cache": ("tell where the cache is, or delete it", _add_cache),
     "rules": ("list all rules", _add_rules),
     "explain": ("explain a rule", _add_explain),
+    "server": ("serve an editor (Language Server Protocol on standard input and output)", _add_server),
     "new-rule": ("start a rule: one file with documentation, examples and a check", _add_new_rule),
+    "test-rules": ("run the examples of your project's own rules", _add_test_rules),
     "docs": ("write docs/rules.md and docs/rules/ from the rules", _add_docs),
     "probe": ("replay findings on a real torch, or measure it: FINDINGS.json, verify, harvest", lambda parser: None),
 }

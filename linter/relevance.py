@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from stridelint.linter.statistics import timed
 from stridelint.rules.rule import Rule
 from stridelint.rules.screening import FUNCTIONS, IN_PLACE, Nodes
 
@@ -65,8 +66,10 @@ class _Unit:
     variables: frozenset[str]
 
 
+@timed("plan")
 def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]]) -> Plan:
     """What to read, for the rules that passed the screen."""
+    rules = tuple(rules)
     places = [(_identifiers(rule.words), rule.places_in(nodes)) for rule in rules]
     wanted = {word for words, found in places if found is None for word in words}
     exact = frozenset().union(*(found for _, found in places if found is not None))
@@ -107,7 +110,7 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
         frozenset(left_out),
         roots,
         runs,
-        telling,
+        telling if all(rule.words for rule in rules) else None,
         frozenset(following),
         any(units[index].node.name.startswith("test") for index in roots),
     )

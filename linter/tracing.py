@@ -60,10 +60,10 @@ def checked(arguments: Sequence[str]) -> Document:
 
 def selection_of(arguments: Sequence[str]) -> Selection:
     """The rules that these arguments of `check` select in the current folder. Raises ConfigError."""
-    from stridelint.linter import check_command, selection
+    from stridelint.linter import selection, setting_options
     from stridelint.linter.cli import check_options
 
-    return selection.select(check_command._settings(check_options(arguments))("."))
+    return selection.select(setting_options.settings_for(check_options(arguments))("."))
 
 
 def read(path: str) -> list[Document]:

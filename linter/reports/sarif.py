@@ -117,7 +117,7 @@ def _rule(rule: RuleHelp) -> Document:
         "shortDescription": {"text": _short(rule.name.replace("-", " ").capitalize())},
         "fullDescription": {"text": _short(rule.what)},
         "help": {"text": rule.plain(), "markdown": rule.markdown()},
-        "helpUri": rule.uri,
+        **({"helpUri": rule.uri} if rule.uri else {}),
         "defaultConfiguration": {"level": rule.severity},
         "properties": {
             "tags": ["pytorch", "correctness", rule.family],
@@ -197,7 +197,7 @@ def _result(
         result["codeFlows"] = [_flow(notes, result["message"], physical, places)]
         result["relatedLocations"] = [_related(index, note, places) for index, note in enumerate(notes, 1)]
     if is_hidden:
-        result["suppressions"] = [{"kind": "inSource", "status": "accepted", "justification": "noqa"}]
+        result["suppressions"] = [{"kind": "inSource", "status": "accepted", "justification": "a comment in the code"}]
     if state:
         result["baselineState"] = state
     if finding.patch.edits:
