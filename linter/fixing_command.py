@@ -36,6 +36,8 @@ def fix(
 ) -> tuple[Report, list[Mended]]:
     """Make all fixes, write them unless a diff is wanted, and report what is still found. project: of the run."""
     by_path = {job[0].path: job for job in jobs}
+    for path in dict.fromkeys(each.path for each in report.findings if each.path.endswith(source.NOTEBOOK)):
+        _remark(path, "not fixed: notebooks are only read")
     paths = dict.fromkeys(each.path for each in report.findings if each.is_fixable(options.unsafe_fixes))
     mended = []
     for path in paths:

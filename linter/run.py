@@ -132,9 +132,12 @@ def _known(job: Job, cache: Cache | None) -> Outcome | None:
 
 
 def _distinct(findings: Iterable[Reported]) -> Iterator[Reported]:
-    """Each finding once: a function may be read for several files that call it. The surest one stays, and one with a fix."""
+    """Each finding once: a function may be read for several files that call it. The surest one stays, and one with a fix.
+
+    In whatever order they come: that depends on what is in the cache, and which process is faster.
+    """
     best: dict[tuple[object, ...], Reported] = {}
-    for finding in findings:
+    for finding in sorted(findings):
         key = (finding.path, finding.line, finding.column, finding.end_line, finding.end_column, finding.code)
         known = best.get(key)
         if known is None or _worth(known) < _worth(finding):
@@ -184,6 +187,8 @@ def read(job: Job) -> source.Source:
 
 def _needs_a_closer_look(file: source.Source, settings: Settings) -> bool:
     """The first screen; the rules are not even imported for a file that does not mention torch."""
+    if file.is_notebook:  # what its code holds is seen only when the JSON is read
+        return file.explicit or screen.may_use_torch(file.data)
     if screen.may_use_torch(file.data) and (settings.assume or screen.mentions(file.data, _selection(settings).rules)):
         return True
     if file.explicit:
@@ -198,8 +203,6 @@ def _has_comments(file: source.Source, settings: Settings) -> bool:
 
 def _unused(jobs: Iterable[Job], outcomes: Sequence[Outcome], project: Project | None) -> Iterator[Outcome]:
     """What is to be said of comments that hide nothing. jobs: the files with comments to judge."""
-    from stridelint.linter import suppress_unused
-
     used = frozenset(place for outcome in outcomes for place in outcome.used)
     skipped = {each.path for outcome in outcomes for each in outcome.skipped}
     for job in jobs:
@@ -207,9 +210,22 @@ def _unused(jobs: Iterable[Job], outcomes: Sequence[Outcome], project: Project |
             file = read(job)
             if file.path not in skipped:
                 alone = project is None or os.path.normpath(file.path) not in project.files
-                yield suppress_unused.unused(file.path, file.text, used, _selection(job[1]), alone)
+                yield _unused_in(file, used, _selection(job[1]), alone)
         except Exception as error:  # it was readable a moment ago
             yield engine.skipped(job[0].path, errors.internal_error(error))
+
+
+def _unused_in(
+    file: source.Source, used: frozenset[tuple[str, int, int]], selection: Selection, alone: bool
+) -> Outcome:
+    from stridelint.linter.suppress_unused import unused
+
+    if not file.is_notebook:
+        return unused(file.path, file.text, used, selection, alone)
+    from stridelint.linter.notebook import program as notebook
+
+    program = notebook.read(file.data)
+    return program.as_written(file.path, unused(file.path, program.text, used, selection, alone))
 
 
 def _selection(settings: Settings) -> Selection:

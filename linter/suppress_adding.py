@@ -27,6 +27,8 @@ class Added(NamedTuple):
 def added(file: Source, findings: Iterable[Reported]) -> Added:
     """The file with a comment for each finding, joined to a `noqa` that is there; its code stays what it is."""
     findings = tuple(findings)
+    if file.is_notebook:
+        return Added(file.data, (), "notebooks are only read")
     text, encode = file.text, edited.encoder(file.data)
     if encode(text) != file.data:
         return Added(file.data, (), "the file cannot be written back as it is: its encoding has several ways to write it")

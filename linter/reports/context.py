@@ -49,6 +49,21 @@ class Context(NamedTuple):
         return self.relative(path) or path.replace(os.sep, "/")
 
 
+    def where(self, path: str, line: int) -> str:
+        """A line of a file, in words: "line 3", in a notebook "cell 4, line 3"."""
+        cell, number = self.sources.cell(path, line)
+        return f"cell {cell}, line {number}" if cell else f"line {number}"
+
+    def at(self, path: str, line: int, column: int | None = None) -> str:
+        """A line of a file as it follows the path: ":3", in a notebook ":cell 4:3"; with a column ":3:6"."""
+        cell, number = self.sources.cell(path, line)
+        return (f":cell {cell}:" if cell else ":") + str(number) + ("" if column is None else f":{column}")
+
+    def told(self, path: str, line: int, message: str) -> str:
+        """A message for a report that names lines of the very file: in a notebook it begins with the cell."""
+        return f"{self.where(path, line)}: {message}" if self.sources.cell(path, line)[0] else message
+
+
 def root_of(folder: str) -> str:
     """The folder of the repository that a folder belongs to, or the folder itself."""
     here = os.path.abspath(folder)

@@ -43,15 +43,15 @@ def _lines(report: Report, context: Context) -> Iterator[str]:
 
 def _finding(finding: Reported, context: Context) -> Iterator[str]:
     paint = _paint if context.colour else _plain
-    place = paint("1", line(finding.path)) + f":{finding.line}:{finding.column}:"
+    place = paint("1", line(finding.path)) + f"{context.at(finding.path, finding.line, finding.column)}:"
     code = paint(_COLOURS.get(finding.severity, "1"), finding.code)
     sure = " (possible)" if finding.confidence == "possible" else ""
     star = f" [{paint('36', '*')}]" if finding.is_fixable(context.unsafe_fixes) else ""
     yield f"{place} {code} [{line(finding.name)}]{star} {line(finding.message)}{sure}"
-    for each in _excerpt(finding):
+    for each in _excerpt(finding, str(context.sources.cell(finding.path, finding.line)[1])):
         yield paint("2", each)
     for note in finding.notes:
-        yield f"    {line(note.path)}:{note.line}: {paint('36', 'note')}: {line(note.message)}"
+        yield f"    {line(note.path)}{context.at(note.path, note.line)}: {paint('36', 'note')}: {line(note.message)}"
     if finding.probe is not None:
         yield f"    {paint(_VERDICTS[finding.probe.verdict], 'probe')}: {line(verdict(finding.probe))}"
 
@@ -63,11 +63,10 @@ def verdict(probe: Verdict) -> str:
     return f"{probe.verdict} on {where}, torch {probe.torch}: {told}"
 
 
-def _excerpt(finding: Reported) -> Iterator[str]:
+def _excerpt(finding: Reported, number: str) -> Iterator[str]:
     source = finding.excerpt.rstrip()
     if not source:
         return
-    number = str(finding.line)
     yield f"    {number} | {visible(source)}"
     start = finding.column - 1
     stop = finding.end_column - 1 if finding.end_line == finding.line else len(source)
