@@ -78,20 +78,23 @@ def hover(text: str, line: int, column: int) -> Told | None:
 
 
 def _hover(text: str, line: int, column: int) -> Told | None:
-    from stridelint.linter.server import hovering
+    from stridelint.linter.server import hovering, looking
 
     try:
-        found = hovering.hover(_tree(text), line, column)
+        try:
+            found = hovering.hover(_tree(text), line, column)
+        except looking.ReadingFailed:
+            found = hovering.hover(_tree(text, exact=True), line, column)
     except screen.Unparsable:
         return None
     return None if found is None else Told(found.text, *found.place)
 
 
 @functools.lru_cache(maxsize=4)
-def _tree(text: str) -> Tree:
+def _tree(text: str, exact: bool = False) -> Tree:
     from stridelint.linter.server.tree import Tree
 
-    return Tree(text)
+    return Tree(text, exact)
 
 
 def fix(path: str, text: str, finding: Reported) -> Edited:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -58,9 +59,9 @@ class Variant(NamedTuple):
 def hover(tree: Tree, line: int, column: int) -> Hover | None:
     """What is known at a character (line from 1, column from 0); None where nothing can be told of a tensor."""
     node = tree.at(line, column)
-    for each in _candidates(tree, node) if node is not None else ():
-        place = tree.place(each)
-        variants = _variants(tree, sightings(tree, each)) if place is not None else []
+    nodes = [] if node is None else list(_candidates(tree, node))
+    for each, seen in zip(nodes, sightings(tree, nodes) if nodes else ()):
+        place, variants = tree.place(each), _variants(tree, seen)
         if variants and place is not None:
             return Hover(_text(tree, each, variants), place)
     return None
@@ -222,20 +223,38 @@ def _text(tree: Tree, node: cst.CSTNode, variants: Sequence[Variant]) -> str:
     if names:
         parts.append(table(header, [[row, *(each.rows.get(row, "–") for each in variants)] for row in names]))
     else:
-        parts.append(f"{name}: {prose(' or '.join(kinds))}")
+        nothing = kinds == ["Tensor"] and not first.story
+        parts.append(f"{name}: {prose(' or '.join(kinds))}{', of which nothing more is known here' * nothing}")
     if len(variants) == 1 and first.origin:
         whose = f"{', '.join(first.borrowed)}: as" if 0 < len(first.borrowed) < len(first.rows) else "As"
         parts.append(f"{whose[0].upper()}{whose[1:]} {first.origin}.")
     steps = list(dict.fromkeys(step for each in variants for step in each.story))
     if steps:
         parts.append("\n".join(f"- line {step.line}: {prose(step.what)}: {code(step.code)}" for step in sorted(steps, key=lambda step: step.line)[:MAX_STEPS]))
-    if all(each.kind.startswith(("Tensor", "Parameter")) for each in variants):
+    if names and all(each.kind.startswith(("Tensor", "Parameter")) for each in variants):
         unknown = [row for row in describing.ROWS[:-1] if not any(row in each.rows for each in variants)]
         if unknown and unknown != [describing.GRAD]:
             parts.append(f"Not known here: {', '.join(unknown)}.")
+    own = [each for each in variants if not each.origin]
     if any(each.assumed for each in variants):
         parts.append("Assumes the default of a parameter.")
+    elif own and _rests_on_a_constructor(tree, node, own[0].rows):
+        parts.append("Takes `self` to be made with the defaults of its constructor.")
     return "\n\n".join(parts)
+
+
+def _rests_on_a_constructor(tree: Tree, node: cst.CSTNode, rows: Mapping[str, str]) -> bool:
+    """Whether sizes in a method may come from defaults of the class's constructor."""
+    around = tree.above(node)
+    cls = next((each for each in around if isinstance(each, cst.ClassDef)), None)
+    if cls is None or not re.search(r"\b\d+\b", rows.get(describing.SHAPE, "")):
+        return False
+    methods = [each for each in cls.body.body if isinstance(each, cst.FunctionDef)]
+    made = next((each for each in methods if each.name.value == "__init__"), None)
+    if made is None or made in around:
+        return False
+    numbers = (cst.Integer, cst.Float, cst.Tuple)
+    return any(isinstance(each.default, numbers) for each in (*made.params.params, *made.params.kwonly_params))
 
 
 def _heading(variant: Variant, several: bool) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterable
+import operator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import libcst as cst
 
@@ -20,8 +21,8 @@ from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.forms.walking import walk
 
 # Steps of the interpreter: for the function around the cursor, and for those that call it.
-OWN_STEPS = 40_000
-CALLERS_STEPS = 60_000
+OWN_STEPS = 30_000
+CALLERS_STEPS = 40_000
 MAX_CALLERS = 12
 MAX_SIGHTINGS = 2_000
 
@@ -43,23 +44,21 @@ class Sighting:
     assumed: bool
 
 
-class Sight(NamedTuple):
-    """What to look at for an expression: where it is evaluated, or where the name is bound."""
-
-    looks: Looks
-    unit: int | None
+class ReadingFailed(Exception):
+    """The interpreter failed: by a mistake of ours, or because it asked for what a bare tree does not hold, such as comments."""
 
 
 @dataclass
 class _Seen:
     home: cst.CSTNode | None
-    found: list[Sighting] = field(default_factory=list)
+    found: dict[int, list[Sighting]] = field(default_factory=dict)
 
-    def __call__(self, path: Path, value: Value) -> None:
-        if len(self.found) < MAX_SIGHTINGS:
+    def __call__(self, path: Path, node: cst.CSTNode, value: Value) -> None:
+        found = self.found.setdefault(id(node), [])
+        if len(found) < MAX_SIGHTINGS:
             tensor = tensor_of(value)
             facts = TensorFacts() if tensor is None else path.facts(tensor)
-            self.found.append(Sighting(value, facts, self._caller(path), path.confidence < Confidence.CERTAIN))
+            found.append(Sighting(value, facts, self._caller(path), path.confidence < Confidence.CERTAIN))
 
     def _caller(self, path: Path) -> tuple[cst.CSTNode, cst.CSTNode] | None:
         """The innermost call of the function in question that stands in another one of the file."""
@@ -77,28 +76,41 @@ def tensor_of(value: Value) -> TensorValue | None:
     return value if isinstance(value, TensorValue) else value.tensor if isinstance(value, Unknown) else None
 
 
-def sightings(tree: Tree, node: cst.CSTNode, *, own: int = OWN_STEPS, callers: int = CALLERS_STEPS) -> list[Sighting]:
-    """What an expression, or a name that is bound, is on all paths that are read: first of its own function, then of those that call it."""
-    looks = looks_at(tree, node)
+def sightings(
+    tree: Tree, nodes: Sequence[cst.CSTNode], *, own: int = OWN_STEPS, callers: int = CALLERS_STEPS
+) -> list[list[Sighting]]:
+    """What expressions of one function, or names that are bound in it, are on all paths that are read, for each.
+
+    First on those of the function itself, then of others that call it. own, callers: steps of the interpreter for each.
+
+    Raises:
+        ReadingFailed: some of it could not be read with a bare tree, or nothing at all was seen.
+    """
+    looks = functools.reduce(operator.add, (looks_at(tree, node) for node in nodes))
     units = list(roots.functions_of(Program(tree.module, (), 0)))
     numbers = {id(function): number for number, (function, _) in enumerate(units)}
-    home = next((each for each in reversed(tree.above(node)) if id(each) in numbers), None)
+    home = next((each for each in reversed(tree.above(nodes[0])) if id(each) in numbers), None)
     seen = _Seen(home)
 
     def read(wanted: Iterable[int], body: bool, budget: int) -> None:
         chosen = dict.fromkeys(wanted, True)
         if chosen or body:
             with observed(looks, seen):
-                analyse(tree.module, (), wanted=chosen, body=body, budget=budget, source=tree.text)
+                analysis = analyse(tree.module, (), wanted=chosen, body=body, budget=budget, source=tree.text)
+            if analysis.exhausted and analysis.exhausted.startswith("internal error"):
+                failures.append(analysis.exhausted)
 
+    failures: list[str] = []
     if home is None:
         read((), True, own)
-        return seen.found
-    number = numbers[id(home)]
-    read([number], False, own)
-    calling, body = _callers(tree, units, number)
-    read(calling, body, callers)
-    return seen.found
+    else:
+        number = numbers[id(home)]
+        read([number], False, own)
+        calling, body = _callers(tree, units, number)
+        read(calling, body, callers)
+    if failures and (tree.is_bare or not seen.found):
+        raise ReadingFailed(failures[0])
+    return [seen.found.get(id(node), []) for node in nodes]
 
 
 def looks_at(tree: Tree, node: cst.CSTNode) -> Looks:

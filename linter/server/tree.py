@@ -38,22 +38,23 @@ class _Places(Protocol):
 
 
 class Tree:
-    """The nodes of a document.
+    """The nodes of a document. exact: with LibCST's own parser, which keeps comments, too.
 
     Raises:
         screen.Unparsable: it is not valid Python, or nested too deeply.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, exact: bool = False) -> None:
         tree = screen.parse(text)
         depth = screen.Code(tree).depth
         if depth > screen.MAX_DEPTH:
             raise screen.Unparsable(f"is nested too deeply: {depth} levels, the limit is {screen.MAX_DEPTH}")
         self._places: _Places
         try:
-            self._places = _Bare(tree, text)
+            self._places = _Exact(text) if exact else _Bare(tree, text)
         except Unsupported:
             self._places = _Exact(text)
+        self.is_bare = isinstance(self._places, _Bare)
         self.module = self._places.module
         self._parents = {id(child): node for node in walk(self.module) for child in children(node)}
 
@@ -144,7 +145,10 @@ class _Exact:
     """Places as LibCST itself tells them, for syntax that the faster way does not know."""
 
     def __init__(self, text: str) -> None:
-        self.module = cst.parse_module(text)
+        try:
+            self.module = cst.parse_module(text)
+        except cst.ParserSyntaxError as error:
+            raise screen.Unparsable(f"is valid Python that LibCST does not accept: {error.message}") from None
         wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
         self._ranges = {id(node): (node, where) for node, where in wrapper.resolve(PositionProvider).items()}
 

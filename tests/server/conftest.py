@@ -7,11 +7,14 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-MAIN = "import sys; from stridelint.linter.cli import main; sys.exit(main(['server', '--stdio']))"
+import pytest
+
+# As the installed command starts: without the current folder among those that modules come from.
+MAIN = "import sys; sys.path[:] = filter(None, sys.path); from stridelint.linter.cli import main; sys.exit(main(['server', '--stdio']))"
 FULL: dict[str, Any] = {
     "textDocument": {
         "publishDiagnostics": {"relatedInformation": True},
@@ -127,18 +130,43 @@ class Client:
         self.notify("exit")
         return self.process.wait(TIMEOUT)
 
+    def applied(self, text: str, edit: Mapping[str, Any], uri: str) -> str:
+        """A text after a workspace edit, in UTF-16 units as a client would do it."""
+        edits = edit["changes"][uri] if "changes" in edit else edit["documentChanges"][0]["edits"]
+        pieces = text.splitlines(keepends=True)
 
-def applied(text: str, edit: Mapping[str, Any], uri: str) -> str:
-    """A text after a workspace edit, in UTF-16 units as a client would do it."""
-    edits = edit["changes"][uri] if "changes" in edit else edit["documentChanges"][0]["edits"]
-    pieces = text.splitlines(keepends=True)
+        def offset(where: Mapping[str, int]) -> int:
+            before = "".join(pieces[: where["line"]])
+            line = pieces[where["line"]] if where["line"] < len(pieces) else ""
+            inside = line.encode("utf-16-le")[: 2 * where["character"]].decode("utf-16-le")
+            return len(before) + len(inside)
 
-    def offset(where: Mapping[str, int]) -> int:
-        before = "".join(pieces[: where["line"]])
-        line = pieces[where["line"]] if where["line"] < len(pieces) else ""
-        inside = line.encode("utf-16-le")[: 2 * where["character"]].decode("utf-16-le")
-        return len(before) + len(inside)
+        for each in sorted(edits, key=lambda each: -each["range"]["start"]["line"]):
+            text = text[: offset(each["range"]["start"])] + each["newText"] + text[offset(each["range"]["end"]) :]
+        return text
 
-    for each in sorted(edits, key=lambda each: -each["range"]["start"]["line"]):
-        text = text[: offset(each["range"]["start"])] + each["newText"] + text[offset(each["range"]["end"]) :]
-    return text
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    """A client whose server is ended, whatever the test did."""
+    pytest.importorskip("pygls")
+    made = Client(tmp_path)
+    yield made
+    made.process.kill()
+    made.process.wait()
+
+
+@pytest.fixture
+def serving() -> Iterator[Callable[[Path, str], Client]]:
+    """Starts servers with code of the test's own."""
+    pytest.importorskip("pygls")
+    made: list[Client] = []
+
+    def start(folder: Path, code: str) -> Client:
+        made.append(Client(folder, code))
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.process.kill()
+        each.process.wait()
