@@ -102,11 +102,19 @@ def entered(path: Path, context: Value, body: Callable[[Value], None], before: _
     try:
         body(value)
     finally:
-        method = _own_method(context, "__exit__")
-        if method is not None:
-            _call(path, method, [context, NONE, NONE, NONE])
+        _leave(path, context)
         if changed:
             path.grad_mode, path.autocast, path.default_device = before
+
+
+def _leave(path: Path, context: Value) -> None:
+    from stridelint.linter.inference.torch_api import hooks
+
+    method = _own_method(context, "__exit__")
+    if method is not None:
+        _call(path, method, [context, NONE, NONE, NONE])
+    elif isinstance(context, Instance) and context.external == hooks.HANDLE:
+        hooks.removed(context)
 
 
 def enter(path: Path, value: Value) -> Value:

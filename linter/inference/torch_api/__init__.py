@@ -17,6 +17,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     copying,
     data,
     factories,
+    hooks,
     modes,
     modules,
     numpy_api,
@@ -136,6 +137,8 @@ def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments
     if isinstance(receiver, Instance):
         if receiver.is_module:
             return modules.module_method(path, node, receiver, callee.name, args)
+        if receiver.external == hooks.HANDLE:
+            return hooks.removed(receiver) if callee.name == "remove" else Unknown(callee.name)
         if receiver.external == contexts.STACK:
             return contexts.method_of(path, receiver, callee.name, args.get(0))
         if receiver.external in (raw_memory.POINTER, raw_memory.STORAGE):
