@@ -40,6 +40,11 @@ class Selection(NamedTuple):
     target_torch: tuple[int, int] | None = None
     shows_unused: bool = False
 
+    @property
+    def reporting(self) -> tuple[type[Rule], ...]:
+        """The rules whose findings are reported: about tensors, and about comments."""
+        return (*self.rules, UnusedSuppression) if self.shows_unused else self.rules
+
     def shows(self, finding: Finding) -> bool:
         """Whether a finding is sure and important enough to be shown."""
         if finding.confidence < self.min_confidence:

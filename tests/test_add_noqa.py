@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import codecs
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -146,6 +147,17 @@ def test_findings_in_the_baseline_need_no_comment(project: Path, run: Callable[.
     assert path.read_text() == CONVERTED + "y = a * b\nz = (a - b)  # noqa: TLC101\n"
 
 
+def test_comments_in_the_baseline(project: Path, run: Callable[..., Any]) -> None:
+    path = project / "x.py"
+    path.write_text("y = 1  # noqa: TLC101\n")
+    options = ("check", "--no-cache", "--baseline", "b.json")
+    assert run(*options, "--extend-select", "TLC902", "--update-baseline", "x.py").status == 0
+    assert run(*options, "--extend-select", "TLC902", "x.py").status == 0
+    path.write_text("y = 1\n")
+    assert run(*options, "--error-stale-baseline", "x.py").status == 0  # not looked for
+    assert run(*options, "--extend-select", "TLC902", "--error-stale-baseline", "x.py").status == 1
+
+
 def test_fix_takes_out_what_hides_nothing(project: Path, run: Callable[..., Any]) -> None:
     path = project / "x.py"
     path.write_text(
@@ -219,3 +231,21 @@ def test_comments_are_put_only_where_python_takes_them() -> None:
         place = Lines(text).place_behind(number) - 1
         commented = [*lines[:place], lines[place] + "  # noqa", *lines[place + 1 :]]
         assert ast.dump(ast.parse("\n".join(commented))) == tree
+
+
+def test_the_page_about_it(project: Path, run: Callable[..., Any]) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "suppression.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    example = CONVERTED.replace("a =", "mask =").replace("b =", "x =") + "scale = 2\n" + example.replace("fuse(", "print(")
+    path = project / "x.py"
+    path.write_text(example)
+    assert "2 suppressed" in run("check", "--no-cache", "x.py").out
+    (settings,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (project / "pyproject.toml").write_text(settings)
+    path.write_text(example + "y = x  # noqa: TLC101\n")
+    commands = re.findall(r"stridelint check [^`\n]*", page)
+    assert commands == ["stridelint check --extend-select TLC902 --fix .", "stridelint check --add-noqa ."]
+    for command, left in zip(commands, ("", "z = mask * x  # noqa: TLC101\n")):
+        run(*command.split()[1:], "--no-cache")
+        assert path.read_text() == example + "y = x\n" + left
+        path.write_text(path.read_text() + "z = mask * x\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies
 
-from stridelint.linter import source
+from stridelint.linter import config, source
 from stridelint.linter.notebook import magics, program
 from stridelint.linter.notebook.file_places import FilePlaces
 
@@ -363,10 +364,10 @@ def test_folders(project: Path, run: Callable[..., Any]) -> None:
     for folder in ("a", ".ipynb_checkpoints", "b"):
         (project / folder).mkdir()
         write(project / folder / "n.ipynb", f"import torch\n{CONVERTED}\na * b;")
-    out = run("check", "--no-cache", "--extend-exclude", "b", ".").out
-    assert "Found 1 finding in 1 file (1 file checked, 1 file excluded)" in out or "Found 1 finding in 1 file" in out
-    assert "a/n.ipynb:cell 1" in out
-    assert "checkpoints" not in out
+    (project / "pyproject.toml").write_text('[tool.stridelint]\nextend-exclude = ["b"]\n')
+    out = run("check", "--no-cache", ".").out
+    assert out.startswith("a/n.ipynb:cell 1:4:1: TLC101")
+    assert "Found 1 finding in 1 file (1 file checked, 1 file excluded)." in out
 
 
 def test_a_notebook_without_torch_costs_little(project: Path) -> None:
@@ -442,3 +443,21 @@ def test_the_hooks() -> None:
     for each in hooks.values():
         assert (each["language"], each["require_serial"]) == ("python", True)
         assert each["description"]
+
+
+def test_the_page_about_it(project: Path, run: Callable[..., Any]) -> None:
+    page = (ROOT / "docs" / "notebooks.md").read_text()
+    shown = page.partition("```text\n")[2].partition("```")[0]
+    cells = (
+        cell("# Analysis", "markdown"),
+        "import torch\nmask = torch.ones(2, 3, 4, 5)",
+        "x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)",
+        "%matplotlib inline\ny = (mask * x).mean()",
+    )
+    write(project / "analysis.ipynb", *cells)
+    for command in re.findall(r"`(stridelint check [^`]*)`", page):
+        assert run(*command.split()[1:], "--no-cache").out.startswith(shown)
+    (project / "pyproject.toml").write_text('[tool.stridelint]\nextend-exclude = ["*.ipynb"]\n')
+    config.forget()
+    assert 'extend-exclude = ["*.ipynb"]' in page
+    assert run("check", "--no-cache", ".").out == "No findings (0 files checked, 1 file excluded).\n"
