@@ -87,7 +87,7 @@ def sightings(
         ReadingFailed: some of it could not be read with a bare tree, or nothing at all was seen.
     """
     looks = functools.reduce(operator.add, (looks_at(tree, node) for node in nodes))
-    units = list(roots.functions_of(Program(tree.module, (), 0)))
+    units = _units(tree)
     numbers = {id(function): number for number, (function, _) in enumerate(units)}
     home = next((each for each in reversed(tree.above(nodes[0])) if id(each) in numbers), None)
     seen = _Seen(home)
@@ -153,7 +153,7 @@ def _elements(tree: Tree, clause: cst.CompFor) -> list[cst.CSTNode]:
 
 def _callers(tree: Tree, units: list[Unit], number: int) -> tuple[list[int], bool]:
     """Functions that name a unit, or a class it belongs to, also by way of others; and whether the module's statements do."""
-    said = [_names(function) for function, _ in units]
+    said, loose = _mentions(tree)
     hot, found = _called(units[number]), [number]
     while len(found) <= MAX_CALLERS:
         new = [
@@ -163,9 +163,20 @@ def _callers(tree: Tree, units: list[Unit], number: int) -> tuple[list[int], boo
             break
         found += sorted(new, key=lambda index: abs(index - number))
         hot |= {name for index in new for name in _called(units[index])}
-    inside = {id(each) for function, _ in units for each in walk(function, cst.Name)}
-    loose = {each.value for each in walk(tree.module, cst.Name) if id(each) not in inside and isinstance(each, cst.Name)}
     return found[1 : MAX_CALLERS + 1], not hot.isdisjoint(loose)
+
+
+@functools.lru_cache(maxsize=4)
+def _mentions(tree: Tree) -> tuple[list[set[str]], set[str]]:
+    """The names in each function, and those in the module's own statements."""
+    units = _units(tree)
+    said = [_names(function) for function, _ in units]
+    inside = {id(each) for function, _ in units for each in walk(function, cst.Name)}
+    return said, {each.value for each in walk(tree.module, cst.Name) if id(each) not in inside and isinstance(each, cst.Name)}
+
+
+def _units(tree: Tree) -> list[Unit]:
+    return list(roots.functions_of(Program(tree.module, (), 0)))
 
 
 _COMMON: frozenset[str] = frozenset("forward __init__ __call__ get update step".split())
