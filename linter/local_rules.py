@@ -52,7 +52,10 @@ def files_of(paths: Iterable[str]) -> list[str]:
     found: list[str] = []
     for path in paths:
         if os.path.isdir(path):
-            names = sorted(name for name in os.listdir(path) if name.endswith(".py"))
+            try:
+                names = sorted(name for name in os.listdir(path) if name.endswith(".py"))
+            except OSError as error:
+                raise ConfigError(f"cannot read the local rules in {shown(path)}: {error.strerror}") from None
             found += [os.path.join(path, name) for name in names if not name.startswith(("_", "test_", "conftest."))]
         else:
             found.append(path)

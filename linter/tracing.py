@@ -117,7 +117,7 @@ def _verdict(finding: Document, seen: list[Document], spots: list[Document]) -> 
         return _told(CONFIRMED, "the call was made here with tensors of these layouts", calls)
     if not here:
         return _told(UNREACHED, "no call of torch was seen here", 0)
-    reason = _reasons().get(code)
+    reason = _reasons().get(code) if code.startswith("TLC") else "it is of a local rule, which the trace does not ask"
     if reason is not None:
         return _told(UNJUDGED, reason, calls)
     operator = _operator(finding)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from stridelint.linter import config
 from stridelint.rules import registry
 
 Run = Callable[..., Any]
@@ -62,6 +63,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def add(project: Path, text: str, name: str = "other.py") -> None:
+    config.forget()
     (project / "tools" / "lint_rules" / name).write_text(text)
 
 
@@ -122,6 +124,36 @@ def test_what_it_takes_part_in(project: Path, run: Run) -> None:
     assert found(run, ".") == []
 
 
+def test_baselines(project: Path, run: Run) -> None:
+    assert run("check", "--baseline", "known.json", "--update-baseline", ".").status == 0
+    checked = ("check", "--baseline", "known.json", "--error-stale-baseline", ".")
+    assert run(*checked).status == 0
+    # Where the rule does not run, nobody knows whether the finding is gone.
+    assert run(*checked, "--isolated").status == 0
+    add(project, "import absent_module\n")
+    add(project, "= broken", "silent_float64.py")
+    assert run(*checked).status == 0
+    add(project, "", "other.py")
+    add(project, EXAMPLE.replace('"LOC001"', '"LOC003"'), "silent_float64.py")
+    assert "gone" in run(*checked).err
+
+
+def test_the_probe_and_the_trace_leave_them_alone(project: Path, run: Run) -> None:
+    pytest.importorskip("torch")
+    claiming = "about=(double[0],), claim=Claim(Kind.RAISES))"
+    imports = "from stridelint.rules.claims import Claim, Kind\nfrom stridelint.rules.events"
+    text = EXAMPLE.replace("about=(double[0],))", claiming).replace("from stridelint.rules.events", imports)
+    add(project, text, "silent_float64.py")
+    document = json.loads(run("check", "--probe", "cpu", "--format", "json", "train.py").out)
+    assert [(each["code"], each["probe"]["verdict"]) for each in document["findings"]] == [("LOC001", "inconclusive")]
+    assert "local rule" in document["findings"][0]["probe"]["reason"]
+    command = [sys.executable, "-m", "stridelint", "trace", "--format", "json", "--", "train.py"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0
+    (traced,) = json.loads(result.stderr)["findings"]
+    assert (traced["code"], traced["trace"]["verdict"]) == ("LOC001", "unjudged")
+
+
 def test_worker_processes(project: Path, run: Run) -> None:
     for number in range(24):
         (project / f"m{number:02}.py").write_text(BAD)
@@ -141,9 +173,6 @@ def test_a_changed_rule_is_taken_up(project: Path, run: Run) -> None:
     """Also by a process that has imported it before, and past what a cache remembers."""
     assert len(found(run, ".")) == 1
     add(project, EXAMPLE.replace('frozenset({"add"', 'frozenset({"fmod"').replace('"mul", ', ""), "silent_float64.py")
-    from stridelint.linter import config
-
-    config.forget()
     assert found(run, ".") == []
 
 
@@ -220,8 +249,6 @@ def test_clashes_are_wrong_usage(project: Path, run: Run, text: str, words: str)
     assert (result.status, len(result.err.splitlines())) == (2, 1)
     assert words in result.err
     (project / "pyproject.toml").write_text('[tool.stridelint]\nlocal-rules = ["absent"]\n')
-    from stridelint.linter import config
-
     config.forget()
     assert "absent, which does not exist" in run("check", ".").err
 
