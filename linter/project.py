@@ -57,7 +57,7 @@ class Project(NamedTuple):
         index = _index(self.files)
         key = (home, self.folders)
         if key not in index.tops:
-            folders = ("" if folder == os.curdir else folder for folder in (home, *self.folders))
+            folders = map(_plain, (home, *self.folders))
             index.tops[key] = frozenset().union(*(index.inside.get(folder, ()) for folder in folders))
         return index.tops[key]
 
@@ -94,6 +94,12 @@ class Project(NamedTuple):
         folder = os.path.dirname(path)
         top = self.outermost(path)
         return "" if folder == top else os.path.relpath(folder, top or os.curdir).replace(os.sep, ".")
+
+
+def _plain(folder: str) -> str:
+    """A folder as `os.path.dirname` gives it for the files in it."""
+    folder = os.path.normpath(folder)
+    return "" if folder == os.curdir else folder
 
 
 class _Index:
