@@ -140,15 +140,17 @@ def _compared(
 def _reports(settings: Settings, entry: baseline.Entry) -> bool:
     """Whether a run with these settings would report such a finding; a rule that no longer exists never comes back."""
     from stridelint.linter.config import CONFIDENCES
-    from stridelint.linter.selection import select
+    from stridelint.linter.selection import loaded, select
     from stridelint.rules.events import Site
     from stridelint.rules.registry import by_code
     from stridelint.rules.rule import Finding, Severity
 
     selected = select(settings)
-    rule = next((rule for rule in selected.rules if rule.code == entry.code), None)
+    rule = next((rule for rule in selected.reporting if rule.code == entry.code), None)
     if rule is None:
-        return entry.code not in by_code()
+        # Of local rules nothing is known in a run without them, or with broken ones.
+        is_known_of = entry.code.startswith("TLC") or (settings.local_rules and not loaded(settings).problems)
+        return bool(is_known_of) and entry.code not in by_code()
     sure = CONFIDENCES.get(entry.confidence, max(CONFIDENCES.values()))
     severity = next((each for each in Severity if each.value == entry.severity), None)
     return selected.shows(Finding(rule, Site(), "", sure, severity=severity))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-from stridelint.linter import config, run as runner, source
+from stridelint.linter import config, run as runner, run_helpers, setting_options, source, statistics
 from stridelint.linter.config import ConfigError, Settings
-from stridelint.linter.discover import Target, discover, unique
+from stridelint.linter.discover import Target, discover, is_excluded, unique
 
 if TYPE_CHECKING:
     import argparse
@@ -20,14 +20,12 @@ if TYPE_CHECKING:
     from stridelint.linter.project import Project
     from stridelint.linter.reports.context import Context
 
-T = TypeVar("T")
-
-
 class Checked(NamedTuple):
     """What a run came to.
 
     mended: the files in which something was fixed. given: the bytes from standard input if they are to be printed fixed.
     texts: what was read from elsewhere than files. error_stale: a baseline with stale entries makes the run fail.
+    fail_on: so do these findings.
     """
 
     report: Report
@@ -36,34 +34,31 @@ class Checked(NamedTuple):
     given: bytes | None = None
     texts: Mapping[str, bytes] = {}
     error_stale: bool = False
+    fail_on: str = "any"
 
 
 def run(options: argparse.Namespace) -> int:
     """Check what the options say, write the report, and return the exit status."""
-    if options.fail_on != "any" and not options.probe:
-        raise ConfigError(f"--fail-on {options.fail_on} needs --probe")
+    if options.fail_on == "confirmed" and not options.probe:
+        raise ConfigError("--fail-on confirmed needs --probe")
     if options.diff and (options.format not in (None, "text") or options.output):
         raise ConfigError("--diff prints a diff: it does not go with --format or --output")
-    if options.operators:
-        with _operators(options.operators):
-            return _run(options)
-    return _run(options)
-
-
-@contextlib.contextmanager
-def _operators(path: str) -> Iterator[None]:
-    """Judge by the operator table in a file."""
-    from stridelint.rules.contract import operators
-
     try:
-        operators.use(path)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise ConfigError(f"--operators: cannot use {path}: {reason}") from None
-    try:
-        yield
+        if options.watch:
+            from stridelint.linter import watch
+
+            return watch.run(options, _run)
+        return _run(options)
     finally:
-        operators.use(None)
+        _judge_by("", None)
+
+
+def _judge_by(table: str, target: tuple[int, int] | None) -> None:
+    """Judge by an operator table, for a version of torch, in this process and its children."""
+    if table or target or "stridelint.rules.contract.operators" in sys.modules:
+        from stridelint.rules.contract import operators
+
+        operators.adjust(table, target)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -73,6 +68,10 @@ def _run(options: argparse.Namespace) -> int:
         from stridelint.linter import baseline_command
 
         baseline_command.check_options(options)
+    if options.add_noqa:
+        from stridelint.linter import suppress_command
+
+        suppress_command.check_options(options)
     wanted = outputs.wanted(options.format, options.output)
     checked = _probed(options) if options.probe and not options.diff else _checked(options)
     report = checked.report
@@ -93,7 +92,7 @@ def _run(options: argparse.Namespace) -> int:
         baseline_command.tell_stale(report, checked.error_stale)
     if not is_complete:
         return 2
-    failed = fails(report, options.fail_on) or (checked.error_stale and bool(report.stale))
+    failed = fails(report, checked.fail_on) or (checked.error_stale and bool(report.stale))
     return 1 if failed and not options.exit_zero else 0
 
 
@@ -110,6 +109,7 @@ def _context(checked: Checked, options: argparse.Namespace) -> Context:
         show_suppressed=options.show_suppressed,
         statistics=options.statistics,
         unsafe_fixes=options.unsafe_fixes,
+        quiet=options.quiet,
         paths=tuple(options.paths or ["."]),
         day=time.strftime("%Y-%m-%d"),
     )
@@ -119,12 +119,18 @@ def fails(report: Report, fail_on: str) -> bool:
     """Whether the findings make the exit status 1."""
     if fail_on == "any":
         return bool(report.findings)
+    if fail_on in config.SEVERITIES:
+        grave = config.SEVERITIES[: config.SEVERITIES.index(fail_on) + 1]
+        return any(finding.severity in grave for finding in report.findings)
     return any(finding.probe is not None and finding.probe.verdict == fail_on for finding in report.findings)
 
 
 def _probed(options: argparse.Namespace) -> Checked:
     from stridelint.linter.probing import Prober
 
+    settings_of = setting_options.settings_for(options)
+    for settings in map(settings_of, options.paths or ["."]):
+        _judge_by(settings.operators, settings.target_torch)  # the child process reads the same table
     with Prober(options.probe) as prober:
         checked = _checked(options)
         report = checked.report._replace(findings=prober.verdicts(checked.report.findings))
@@ -132,7 +138,13 @@ def _probed(options: argparse.Namespace) -> Checked:
 
 
 def _checked(options: argparse.Namespace) -> Checked:
-    settings_of = _settings(options)
+    watch = run_helpers.Watch(options)
+    with watch.measuring():
+        return _checked_files(options, watch)
+
+
+def _checked_files(options: argparse.Namespace, watch: run_helpers.Watch) -> Checked:
+    settings_of = setting_options.settings_for(options)
     paths = options.paths or ["."]
     if "-" in paths and len(paths) > 1:
         raise ConfigError("'-' (standard input) does not go with other paths")
@@ -164,31 +176,48 @@ def _checked(options: argparse.Namespace) -> Checked:
         owner: dict[str, Settings] = {}
         for path in paths:
             settings = settings_of(path)
-            _validate(settings)
             asked.append(settings)
-            found = discover(path, settings)
+            with statistics.phase("find"):
+                found = discover(path, settings)
             excluded += found.excluded
-            targets += found.targets
-            owner.update((target.path, settings) for target in found.targets)
+            inside = functools.cache(lambda folder, outer=settings: _inside(outer, settings_of(folder or ".")))
+            for target in found.targets:
+                inner = settings if target.explicit else inside(os.path.dirname(target.path))
+                if inner is not settings and is_excluded(target.path, inner):
+                    excluded += 1
+                    continue
+                targets.append(target)
+                owner[target.path] = inner
         for target in unique(targets):
             jobs.setdefault(owner[target.path], []).append((target, owner[target.path]))
     if _has_baseline(asked, options):
         from stridelint.linter import baseline_command
 
         baseline_command.check_files(asked, options)
-    processes = _option("--jobs", config.jobs, options.jobs) or max((s.jobs for s in jobs), default=0)
+    processes = max((settings.jobs for settings in asked), default=0)
     every = [job for batch in jobs.values() for job in batch]
-    report = runner.check_all(every, processes, excluded, _project(every, paths))
+    project = _project(every, paths)
+    cache = run_helpers.cache_of(options, every, project)
+    for settings in dict.fromkeys([*asked, *jobs]):
+        if not run_helpers.is_known(cache, settings):
+            _validate(settings)
+    with run_helpers.helping(options, cache, watch) as helpers:
+        report = runner.check_all(every, processes, excluded, project, helpers)
+    report = _with_local_rules(_without_ignored(report, every), asked)._replace(statistics=watch.statistics(cache))
     mended: list[Mended] = []
     if options.fix or options.diff:
         from stridelint.linter import fixing_command
 
-        report, mended = fixing_command.fix(report, every, options)
+        report, mended = fixing_command.fix(report, every, options, project)
         texts.update((each.file.path, each.fixes.data) for each in mended if each.file.path in texts)
     report = _without_known(report, asked, every, texts, options)
+    if options.add_noqa:
+        from stridelint.linter import suppress_command
+
+        report = suppress_command.add(report, every)
     shows_skipped = not report.skipped or any(_shows_skipped(settings) for settings in jobs)
     error_stale = options.error_stale_baseline or any(settings.error_stale_baseline for settings in asked)
-    return Checked(report, shows_skipped, mended, given, texts, error_stale)
+    return Checked(report, shows_skipped, mended, given, texts, error_stale, _fail_on(asked))
 
 
 def _has_baseline(asked: list[Settings], options: argparse.Namespace) -> bool:
@@ -224,48 +253,69 @@ def _project(jobs: list[runner.Job], paths: list[str]) -> Project | None:
     return project_of(targets, paths)
 
 
-def _settings(options: argparse.Namespace) -> Callable[[str], Settings]:
-    """How a path gets its settings: from configuration, with the options on top."""
-    changes: dict[str, Any] = {}
-    for name in ("select", "ignore", "extend_select"):
-        given = getattr(options, name)
-        if given is not None:
-            changes[name] = tuple(code.strip() for part in given for code in part.split(",") if code.strip())
-    if options.select is not None:
-        # A selection on the command line starts afresh: what the file ignores may be just what is asked for.
-        changes = {"ignore": (), "extend_select": (), **changes}
-    if options.min_confidence is not None:
-        changes["min_confidence"] = _option("--min-confidence", config.confidence, options.min_confidence)
-    if options.assume:
-        changes["assume"] = _option("--assume", config.assumptions, options.assume)
-    if options.force_exclude:
-        changes["force_exclude"] = True
-    if options.isolated:
-        isolated = Settings(root=os.getcwd())._replace(**changes)
-        return lambda path: isolated
-    if options.config is not None:
-        read = config.read(options.config)
-        assert read is not None
-        configured = read._replace(**changes)
-        return lambda path: configured
-    return lambda path: config.find(path)._replace(**changes)
+def _inside(outer: Settings, inner: Settings) -> Settings:
+    """The settings of a file found in a folder: of its own configuration, but what is of the run as a whole."""
+    if inner.file == outer.file:
+        return outer
+    return inner._replace(
+        jobs=outer.jobs,
+        baseline=os.path.join(outer.root, outer.baseline) if outer.baseline else "",
+        local_rules=outer.local_rules,
+        local_rules_stamp=outer.local_rules_stamp,
+    )
 
 
-def _option(name: str, convert: Callable[[object], T], value: object) -> T | None:
-    if value is None:
-        return None
-    try:
-        return convert(value)
-    except ConfigError as error:
-        raise ConfigError(f"{name} {error}") from None
+def _fail_on(asked: Iterable[Settings]) -> str:
+    """Which findings make the run fail: the most that any of the settings name."""
+    wanted = {settings.fail_on for settings in asked}
+    order = ("any", *reversed(config.SEVERITIES), "confirmed")
+    return min(wanted, key=order.index, default="any")
+
+
+def _without_ignored(report: Report, jobs: Iterable[runner.Job]) -> Report:
+    """The report without the files that were not analysed where that is to be ignored."""
+    picky = {item.path: settings for item, settings in jobs if settings.per_file_ignores} if report.skipped else {}
+    if not picky:
+        return report
+    from stridelint.linter.selection import select
+
+    kept = tuple(
+        each for each in report.skipped if each.path not in picky or not select(picky[each.path]).ignores(each.path, "TLC901")
+    )
+    return report._replace(skipped=kept)
+
+
+def _with_local_rules(report: Report, asked: Iterable[Settings]) -> Report:
+    """The report with what is wrong with the project's own rules."""
+    for file in sorted({settings.file for settings in asked if settings.distrusted}):
+        print(
+            f"stridelint: note: the local-rules of {file} are not run: it is not the configuration of the current folder "
+            "(--config would name it)",
+            file=sys.stderr,
+        )
+    broken = [settings for settings in asked if settings.local_rules]
+    if not broken:
+        return report
+    from stridelint.linter import local_rules, selection
+    from stridelint.linter.findings import Skipped
+
+    problems = {
+        Skipped(local_rules.shown(each.path), f"{each.reason} (line {each.line})" if each.line else each.reason)
+        for settings in broken
+        for each in selection.loaded(settings).problems
+    }
+    return report._replace(skipped=tuple(sorted({*report.skipped, *problems})))
 
 
 def _validate(settings: Settings) -> None:
-    """Wrong codes are an error even if no file needs the rules."""
-    if settings.select or settings.ignore or settings.extend_select:
+    """Wrong codes and tables are an error even if no file needs them."""
+    choosing = (settings.select, settings.ignore, settings.extend_select, settings.per_file_ignores, settings.severity)
+    if any(choosing) or settings.local_rules:
         from stridelint.linter.selection import select
 
         select(settings)
+    if settings.operators:
+        setting_options.check_table(settings.operators, "operators")
 
 
 def _shows_skipped(settings: Settings) -> bool:

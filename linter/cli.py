@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from stridelint.linter import config
+from stridelint.linter.command_options import COMMANDS, EPILOGS
 
 _DESCRIPTION = """\
 Finds the places where a tensor's memory layout or an out= argument breaks PyTorch's contract.
@@ -27,43 +28,6 @@ examples:
 exit status:
   0  no findings        1  findings        2  wrong usage or internal error
 """
-
-_CHECK_EPILOG = """\
-examples:
-  stridelint check .
-  stridelint check --output html:audit.html --output sarif:audit.sarif src
-  stridelint check --baseline stridelint-baseline.json --update-baseline .
-  stridelint check --select TLC1,TLC301 --ignore TLC103 src
-  stridelint check --diff src               what --fix would change
-  git show :model.py | stridelint check --stdin-filename model.py -
-
-A finding is hidden by `# noqa` or `# noqa: TLC101` on its line, or on the first or last line of its statement.
-Settings are read from [tool.stridelint] in the nearest pyproject.toml; options given here win:
-  [tool.stridelint]
-  extend-exclude = ["third_party"]
-  ignore = ["TLC204"]
-
-A file that cannot be analysed is named with the reason (TLC901) and does not change the exit status.
-
-exit status:
-  0  no findings        1  findings        2  wrong usage or internal error
-"""
-
-
-_TRACE_EPILOG = """\
-examples:
-  stridelint trace -- python train.py --epochs 1
-  stridelint trace --output trace.txt -- train.py --epochs 1
-  stridelint trace --watch src --select TLC1 --format json --output trace.json -m package.train
-
-The program's output, exit status and errors are those it has without the trace. Of each finding of `check` in the watched
-files the report says: confirmed, refuted (in this run), unreached, or unjudged (a run cannot show it). It adds hazards
-that only the run shows, and the places where channels_last tensors become row-major. docs/trace.md tells more.
-
-exit status:
-  the program's; 1 if --fail-on asks for it; 2 for wrong usage
-"""
-
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
     """argparse makes a formatter for each argument; measuring the terminal itself saves importing shutil."""
@@ -124,18 +88,18 @@ def _dispatch(arguments: list[str]) -> int:
 
         own, program = trace_command.split(arguments[1:])
         parser = _Parser("stridelint trace", **_described(name))
-        _add_trace(parser)
+        COMMANDS[name][1](parser)
         return trace_command.run(parser.parse_args(own), program)
-    if name in _COMMANDS:
+    if name in COMMANDS:
         # Only this command's parser: argparse takes as long to make all of them as to start Python.
         parser = _Parser(f"stridelint {name}", **_described(name))
-        _COMMANDS[name][1](parser)
+        COMMANDS[name][1](parser)
         return _run(name, parser.parse_args(arguments[1:]))
     parser = _Parser("stridelint", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="stridelint")
-    for name in _COMMANDS:
-        commands.add_parser(name, help=_COMMANDS[name][0])
+    for name in COMMANDS:
+        commands.add_parser(name, help=COMMANDS[name][0])
     if not arguments:
         parser.print_help(sys.stderr)
         return 2
@@ -146,139 +110,38 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _described(name: str) -> dict[str, str]:
-    text = _COMMANDS[name][0]
-    epilog = {"check": _CHECK_EPILOG, "trace": _TRACE_EPILOG}.get(name, "")
-    return {"description": text[0].upper() + text[1:] + ".", "epilog": epilog}
+    text = COMMANDS[name][0]
+    return {"description": text[0].upper() + text[1:] + ".", "epilog": EPILOGS.get(name, "")}
 
 
 def check_options(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of `stridelint check`, for commands that check as part of what they do."""
     parser = _Parser("stridelint check")
-    _add_check(parser)
+    COMMANDS["check"][1](parser)
     return parser.parse_args(list(arguments))
+
+
+# Where the commands are that have a module of their own; the others are functions of `commands`.
+_MODULES = {
+    "check": "check_command",
+    "cache": "cache_command",
+    "config": "config_command",
+    "test-rules": "rule_examples",
+}
 
 
 def _run(name: str, options: argparse.Namespace) -> int:
     """Run a command; its module is imported only now."""
-    if name == "check":
-        from stridelint.linter import check_command
+    if name == "server":
+        from stridelint.linter import server
 
-        return check_command.run(options)
-    from stridelint.linter import commands
+        return server.serve()
+    import importlib
 
+    if name in _MODULES:
+        return int(importlib.import_module(f"stridelint.linter.{_MODULES[name]}").run(options))
+    commands = importlib.import_module("stridelint.linter.commands")
     return int(getattr(commands, name.replace("-", "_"))(options))
-
-
-def _add_check(parser: argparse.ArgumentParser) -> None:
-    from stridelint.linter.reports import outputs
-
-    parser.add_argument("paths", metavar="PATH", nargs="*", help="files, folders, or - for standard input (default: .)")
-    parser.add_argument(
-        "--stdin-filename", metavar="NAME", help="what to call standard input, also to find its settings"
-    )
-    choose = parser.add_argument_group("what to report")
-    for name, text in (
-        ("--select", "run these rules only: codes, prefixes, names, or ALL; commas between them"),
-        ("--ignore", "but not these; the longer prefix wins"),
-        ("--extend-select", "run these as well"),
-    ):
-        choose.add_argument(name, metavar="CODES", action="append", help=text)
-    choose.add_argument(
-        "--min-confidence",
-        metavar="LEVEL",
-        help="certain: all is proven; likely (default): but for sizes almost surely > 1; possible: up to a caller",
-    )
-    choose.add_argument(
-        "--assume",
-        metavar="channels_last[:NAME]",
-        action="append",
-        help="what if the 4-D inputs and weights of models (or of the classes and functions NAME, with * and ?) were "
-        "channels_last? shows where that breaks or is dropped; may be repeated",
-    )
-    fixes = parser.add_argument_group("fixes (checked before they are written; see docs/fixes.md)")
-    fixes.add_argument("--fix", action="store_true", help="make the safe fixes; with '-' print the fixed text")
-    fixes.add_argument("--unsafe-fixes", action="store_true", help="take in fixes that change more than the hazard")
-    fixes.add_argument("--diff", action="store_true", help="only show what would be fixed; exit 1 if that is anything")
-    probe = parser.add_argument_group("confirmation (needs torch; no code of yours is run)")
-    probe.add_argument(
-        "--probe",
-        choices=("auto", "cpu", "cuda"),
-        help="replay each finding on real tensors: auto takes a GPU if there is one",
-    )
-    probe.add_argument(
-        "--fail-on",
-        choices=("any", "confirmed"),
-        default="any",
-        help="which findings make the exit status 1: all (default), or those that the probe confirms",
-    )
-    output = parser.add_argument_group("output")
-    output.add_argument(
-        "--format",
-        choices=outputs.FORMATS,
-        help="how to report on standard output, or in a plain --output FILE (default: text)",
-    )
-    output.add_argument(
-        "--output",
-        metavar="[FORMAT:]FILE",
-        action="append",
-        help="write a report there; several of them from one run: --output html:audit.html --output sarif:audit.sarif",
-    )
-    output.add_argument(
-        "--show-suppressed",
-        action="store_true",
-        help="in json, sarif and html also findings that noqa hides or that are in the baseline, marked so",
-    )
-    output.add_argument("--statistics", action="store_true", help="count findings by rule (text)")
-    output.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
-    known = parser.add_argument_group("baseline: findings to live with (see docs/baseline.md)")
-    known.add_argument("--baseline", metavar="FILE", help="report only findings that are not in this file")
-    known.add_argument("--no-baseline", action="store_true", help="report all findings, whatever baseline the configuration names")
-    known.add_argument(
-        "--update-baseline", action="store_true", help="write all present findings into the baseline, and exit 0"
-    )
-    known.add_argument(
-        "--prune-baseline", action="store_true", help="take entries out of the baseline whose findings are gone"
-    )
-    known.add_argument(
-        "--error-stale-baseline", action="store_true", help="exit 1 if the baseline has such entries"
-    )
-    files = parser.add_argument_group("configuration and files")
-    which = files.add_mutually_exclusive_group()
-    which.add_argument("--config", metavar="FILE", help="read settings from this file")
-    which.add_argument("--isolated", action="store_true", help="read no configuration file")
-    files.add_argument(
-        "--operators",
-        metavar="FILE",
-        help="judge by this table of operators, which `stridelint probe harvest --output FILE` measured",
-    )
-    files.add_argument("--force-exclude", action="store_true", help="exclude patterns hold for files named here, too")
-    files.add_argument("--jobs", metavar="N", help="processes: a number, or auto (default)")
-    files.add_argument("--no-cache", action="store_true", help="accepted, and without effect: nothing is cached")
-
-
-def _add_trace(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "stridelint trace [OPTIONS] (-- [python] FILE | -m MODULE) [ARGS ...]"
-    parser.add_argument(
-        "--watch",
-        metavar="PATH",
-        action="append",
-        help="judge calls in this folder or file (default: .); installed packages only where they are named",
-    )
-    for name, text in (
-        ("--select", "ask these rules only: codes, prefixes, names, or ALL; commas between them"),
-        ("--ignore", "but not these; the longer prefix wins"),
-        ("--extend-select", "ask these as well"),
-    ):
-        parser.add_argument(name, metavar="CODES", action="append", help=text)
-    parser.add_argument("--min-confidence", metavar="LEVEL", help="as in `check`")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
-    parser.add_argument("--output", metavar="FILE", help="write the report there (default: standard error)")
-    parser.add_argument(
-        "--fail-on",
-        choices=("none", "confirmed", "any"),
-        default="none",
-        help="exit 1 after a program that exits 0: never (default), for what the run confirms or shows, for any finding",
-    )
 
 
 class _Version(argparse.Action):
@@ -287,32 +150,3 @@ class _Version(argparse.Action):
 
         print(f"stridelint {__version__}")
         parser.exit()
-
-
-def _add_rules(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
-
-
-def _add_explain(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("code", metavar="CODE", help="a code or a name: TLC101, argument-order-layout")
-
-
-def _add_new_rule(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("code", metavar="CODE", help="TLC and three digits; the first chooses the folder")
-    parser.add_argument("name", metavar="NAME", help='kebab-case, reads as "allow NAME"')
-
-
-def _add_docs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if they are out of date")
-
-
-# What --help says of a command, and what declares its options.
-_COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "check": ("check files and folders", _add_check),
-    "trace": ("run a program and say which findings its calls of torch bear out", _add_trace),
-    "rules": ("list all rules", _add_rules),
-    "explain": ("explain a rule", _add_explain),
-    "new-rule": ("start a rule: one file with documentation, examples and a check", _add_new_rule),
-    "docs": ("write docs/rules.md and docs/rules/ from the rules", _add_docs),
-    "probe": ("replay findings on a real torch, or measure it: FINDINGS.json, verify, harvest", lambda parser: None),
-}

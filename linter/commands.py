@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stridelint.linter import documentation
+from stridelint.linter import documentation, local_rules
 from stridelint.linter.config import ConfigError, suggestion
 from stridelint.rules.registry import FOLDERS, by_code
 from stridelint.rules.rule import Rule
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def rules(options: argparse.Namespace) -> int:
-    """List all rules."""
+    """List all rules, also those of the project's own."""
+    states = _states(options)
     known = by_code().values()
     if options.format == "json":
         import json
@@ -32,6 +34,10 @@ def rules(options: argparse.Namespace) -> int:
                         "severity": rule.severity.value,
                         "quiet": documentation.is_quiet(rule),
                         "summary": documentation.summary(rule),
+                        "since": rule.since,
+                        "until": rule.until,
+                        "local": documentation.file_of(rule),
+                        **states.get(rule.code, {}),
                     }
                     for rule in known
                 ],
@@ -42,12 +48,33 @@ def rules(options: argparse.Namespace) -> int:
     width = max(len(rule.name) for rule in known)
     for rule in known:
         quiet = " (audits)" if documentation.is_quiet(rule) else ""
-        print(f"{rule.code}  {rule.name:{width}}  {rule.severity.value + quiet:18} {documentation.summary(rule)}")
+        told = [documentation.summary(rule), documentation.versions(rule)]
+        if not states.get(rule.code, {}).get("on", True) and (rule.since or rule.until):
+            told.append(f"Off: {states[rule.code]['why']}.")
+        text = " ".join(each for each in told if each)
+        print(f"{rule.code}  {rule.name:{width}}  {rule.severity.value + quiet:18} {text}")
     return 0
+
+
+def _states(options: argparse.Namespace) -> dict[str, dict[str, object]]:
+    """By code, whether a rule runs in the current folder, and why; makes the project's own rules known."""
+    from stridelint.linter import config, selection
+
+    if options.isolated:
+        settings = config.Settings()
+    elif options.config is not None:
+        settings = config.read(options.config) or config.Settings()
+    else:
+        settings = config.find(".")
+    for problem in selection.loaded(settings).problems:
+        print(f"stridelint: {problem}", file=sys.stderr)
+    return {rule.code: {"on": choice.is_on, "why": choice.why} for rule, choice in selection.choices(settings)}
 
 
 def explain(options: argparse.Namespace) -> int:
     """Print a rule's page."""
+    if options.code.upper() not in by_code():
+        _states(options)
     print(documentation.page(find(options.code)), end="")
     return 0
 
@@ -63,9 +90,19 @@ def find(written: str) -> type[Rule]:
 
 
 def docs(options: argparse.Namespace) -> int:
-    """Write the pages of all rules, or only compare them."""
-    root = _checkout()
-    stale = documentation.write(root / "docs", check=options.check)
+    """Write the pages of all rules, or only compare them; of the project's own rules into a folder of its own."""
+    if options.local is None:
+        root = _checkout()
+        stale = documentation.write(root / "docs", check=options.check)
+    else:
+        from stridelint.linter import config, selection
+
+        root, own = Path.cwd(), selection.loaded(config.find("."))
+        for problem in own.problems:
+            print(f"stridelint: {problem}", file=sys.stderr)
+        if not own.rules:
+            raise ConfigError("there are no local rules: name them with local-rules in [tool.stridelint]")
+        stale = documentation.write_local(root / options.local, own.rules, check=options.check)
     for path in stale:
         print(f"{'out of date' if options.check else 'wrote'}: {path.relative_to(root)}")
     return 1 if options.check and stale else 0
@@ -142,20 +179,29 @@ y = torch.relu(x)
 def new_rule(options: argparse.Namespace) -> int:
     """Write the file of a new rule."""
     code, name = options.code.upper(), options.name
-    if not re.fullmatch(r"TLC[1-4]\d\d", code):
+    if options.local is None and not re.fullmatch(r"TLC[1-4]\d\d", code):
         raise ConfigError(f"'{options.code}' is no code for a rule: TLC, a family from 1 to 4, two digits")
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name):
+    if options.local is not None and (not local_rules.CODE.fullmatch(code) or "TLC".startswith(code[:-3])):
+        raise ConfigError(f"'{options.code}' is no code for a local rule: one to three letters, not TLC, and three digits (LOC001)")
+    if not local_rules.NAME.fullmatch(name):
         raise ConfigError(f"'{name}' is no name for a rule: words in lower case with '-' between them")
+    if options.local is not None:
+        local_rules.load((os.path.abspath(options.local),) if os.path.isdir(options.local) else ())
     for rule in by_code().values():
         if code == rule.code or name == rule.name:
             raise ConfigError(f"{rule.code} {rule.name} exists already")
-    path = _checkout() / "rules" / FOLDERS[int(code[3]) - 1] / (name.replace("-", "_") + ".py")
+    file = name.replace("-", "_") + ".py"
+    path = _checkout() / "rules" / FOLDERS[int(code[3]) - 1] / file if options.local is None else Path(options.local) / file
     if path.exists():
         raise ConfigError(f"{path} exists already")
     class_name = "".join(word.capitalize() for word in name.split("-"))
     text = _TEMPLATE.format(code=code, name=name, words=name.replace("-", " "), class_name=class_name)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     print(f"wrote {path}")
+    if options.local is not None:
+        print(f'next: replace the example in it; stridelint test-rules {path}; local-rules = ["{path.parent.as_posix()}"]')
+        return 0
     print(f"next: replace the example in it; add {code} to CHANGELOG.md; pytest -k {code}; stridelint docs")
     return 0
 

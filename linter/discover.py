@@ -1,4 +1,4 @@
-"""Finds the Python files under what the user named: as git sees the folder, or else by walking it."""
+"""Finds the Python files and notebooks under what the user named: as git sees the folder, or else by walking it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from stridelint.linter.config import Settings
 
-SUFFIXES = (".py", ".pyi")
+SUFFIXES = (".py", ".pyi", ".ipynb")
 # Only what is never the user's own code. "build" and "dist" are not here: people do name packages so.
 DEFAULT_EXCLUDE = (
     ".bzr",
     ".eggs",
     ".git",
     ".hg",
+    ".ipynb_checkpoints",
     ".mypy_cache",
     ".nox",
     ".pytest_cache",
@@ -74,7 +75,7 @@ def unique(targets: Iterable[Target]) -> list[Target]:
 
 
 def _in_folder(folder: str, settings: Settings) -> Iterator[str]:
-    """Paths of Python files, relative to the folder."""
+    """Paths of Python files and notebooks, relative to the folder."""
     listed = _git_files(folder)
     if listed is None:
         yield from _walk(folder, settings)
@@ -154,9 +155,14 @@ def _is_excluded(relative: str, path: str, settings: Settings) -> bool:
     patterns = (*(settings.exclude or ()), *settings.extend_exclude)
     if not patterns:
         return False
+    return matches(path, settings.root, patterns)
+
+
+def matches(path: str, root: str, patterns: Iterable[str]) -> bool:
+    """Whether a file, or a folder it lies in, matches one of the patterns; those with a `/` are relative to `root`."""
     from fnmatch import fnmatch
 
-    inside = os.path.relpath(path, settings.root or None).replace(os.sep, "/")
+    inside = os.path.relpath(path, root or None).replace(os.sep, "/")
     parts = inside.split("/")
     parents = ["/".join(parts[: count + 1]) for count in range(len(parts))]
     for pattern in patterns:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import os
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from stridelint.linter import contracts_page
-from stridelint.rules.registry import by_code
+from stridelint.rules.registry import built_in
 from stridelint.rules.rule import Rule, Severity
 
 HEADINGS = ("What it does", "Why is this bad?", "Example", "Use instead", "Confirmed by")
@@ -22,6 +23,21 @@ _NOTICE = "<!-- Written by `stridelint docs` from the rule's own file; change it
 def is_quiet(rule: type[Rule]) -> bool:
     """Whether the rule's findings are shown in audits only."""
     return rule.quiet or rule.severity is Severity.NOTE
+
+
+def file_of(rule: type[Rule]) -> str | None:
+    """The file of a rule of a project's own; None for one that ships with the package."""
+    if rule.__module__.startswith("stridelint."):
+        return None
+    file = inspect.getsourcefile(rule)
+    return None if file is None else os.path.relpath(file).replace(os.sep, "/")
+
+
+def versions(rule: type[Rule]) -> str:
+    """For which versions of torch a rule holds, as a sentence; "" for all."""
+    parts = [f"from torch {rule.since}" * bool(rule.since), f"before torch {rule.until}" * bool(rule.until)]
+    told = " and ".join(part for part in parts if part)
+    return f"{told[0].upper()}{told[1:]} only." if told else ""
 
 
 def summary(rule: type[Rule]) -> str:
@@ -53,7 +69,8 @@ def page(rule: type[Rule]) -> str:
     shown = f"**{rule.severity.value}**"
     if is_quiet(rule):
         shown += f", shown only with `--min-confidence possible` or `--select {rule.code}`"
-    parts = [f"# {rule.code} {rule.name}", f"Severity: {shown}."]
+    heads = [f"Severity: {shown}.", versions(rule), f"A local rule, from {file_of(rule)}." * bool(file_of(rule))]
+    parts = [f"# {rule.code} {rule.name}", " ".join(each for each in heads if each)]
     for title in HEADINGS:
         if title in told:
             parts += [f"## {title}", _block(told[title], "python") if title in CODE else told[title]]
@@ -87,13 +104,17 @@ def fixability(rule: type[Rule]) -> str:
     return " / ".join(name for name, safe in (("safe", True), ("unsafe", False)) if safe in kinds)
 
 
+def _rows(rules: Iterable[type[Rule]], folder: str) -> str:
+    rows = ["| code | name | severity | fix | what it finds |", "|---|---|---|---|---|"]
+    for rule in rules:
+        code, quiet = rule.code, " (audits)" if is_quiet(rule) else ""
+        text = summary(rule).replace("|", "\\|")
+        rows.append(f"| [{code}]({folder}{code}.md) | {rule.name} | {rule.severity.value}{quiet} | {fixability(rule)} | {text} |")
+    return "\n".join(rows)
+
+
 def index() -> str:
     """The table of all rules, in Markdown."""
-    rows = ["| code | name | severity | fix | what it finds |", "|---|---|---|---|---|"]
-    for code, rule in by_code().items():
-        quiet = " (audits)" if is_quiet(rule) else ""
-        text = summary(rule).replace("|", "\\|")
-        rows.append(f"| [{code}](rules/{code}.md) | {rule.name} | {rule.severity.value}{quiet} | {fixability(rule)} | {text} |")
     return "\n\n".join(
         [
             "# Rules",
@@ -101,7 +122,7 @@ def index() -> str:
             "fail. *note*: advice. Rules marked *audits* report only with `--min-confidence possible`, or when selected "
             "by code. *fix*: whether `--fix` (safe) or `--fix --unsafe-fixes` puts some of the findings right, see "
             "[fixes.md](fixes.md).",
-            "\n".join(rows),
+            _rows(built_in().values(), "rules/"),
         ]
     ) + "\n"
 
@@ -109,19 +130,38 @@ def index() -> str:
 def write(folder: Path, check: bool = False) -> list[Path]:
     """Write all pages and delete those of rules that are gone. The paths that changed, or would if `check`."""
     pages = {folder / "rules.md": index()}
-    pages |= {folder / "rules" / f"{code}.md": page(rule) for code, rule in by_code().items()}
+    pages |= {folder / "rules" / f"{code}.md": page(rule) for code, rule in built_in().items()}
     contracts = folder / "operator-contracts.md"
     pages[contracts] = contracts_page.page()
+    return _written(
+        {path: _noticed(text, contracts_page.NOTICE if path == contracts else _NOTICE) for path, text in pages.items()},
+        sorted((folder / "rules").glob("TLC*.md")),
+        check,
+    )
+
+
+def write_local(folder: Path, rules: Sequence[type[Rule]], check: bool = False) -> list[Path]:
+    """The same for a project's own rules: a page each, and a table of them (`rules.md`)."""
+    pages = {folder / "rules.md": "# Rules\n\n" + _rows(rules, "") + "\n"}
+    pages |= {folder / f"{rule.code}.md": page(rule) for rule in rules}
+    return _written({path: _noticed(text, _NOTICE) for path, text in pages.items()}, [], check)
+
+
+def _noticed(text: str, notice: str) -> str:
+    heading, rest = text.split("\n", 1)
+    return f"{heading}\n\n{notice}\n{rest}"
+
+
+def _written(pages: Mapping[Path, str], old: Iterable[Path], check: bool) -> list[Path]:
+    """Write pages, delete old ones that are not among them; the paths that changed."""
     changed = []
     for path, text in pages.items():
-        heading, rest = text.split("\n", 1)
-        text = f"{heading}\n\n{contracts_page.NOTICE if path == contracts else _NOTICE}\n{rest}"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             changed.append(path)
             if not check:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
-    for path in sorted((folder / "rules").glob("TLC*.md")):
+    for path in old:
         if path not in pages:
             changed.append(path)
             if not check:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stridelint.linter import screen, source
-from stridelint.linter.errors import internal_error
+from stridelint.linter.errors import internal_error, rule_failed
 from stridelint.linter.findings import Outcome, Skipped
+from stridelint.linter.statistics import phase
 
 if TYPE_CHECKING:
     import ast
@@ -33,6 +34,16 @@ def check(
     file: source.Source, selection: Selection, analyse: Analyse | None = None, project: Project | None = None
 ) -> Outcome:
     """All findings of one file. `analyse` replaces the interpreter, for tests; `project` is where its imports are followed."""
+    outcome = _checked(file, selection, analyse, project)
+    commented = selection.shows_unused and screen.has_comments(file.data)
+    return outcome._replace(commented=True) if commented else outcome
+
+
+def _checked(
+    file: source.Source, selection: Selection, analyse: Analyse | None, project: Project | None
+) -> Outcome:
+    if file.is_notebook:
+        return _of_notebook(file, selection, analyse, project)
     try:
         text = file.text
         if not screen.mentions(file.data, selection.rules) and not selection.assume:
@@ -40,6 +51,28 @@ def check(
                 screen.parse(text)  # who names a broken file wants to hear that it is broken
             return Outcome()
         return check_decoded(file.path, text, file.data, screen.parse(text), selection, analyse, project)
+    except (source.Unreadable, screen.Unparsable) as error:
+        return skipped(file.path, str(error))
+    except Exception as error:
+        return skipped(file.path, internal_error(error))
+
+
+def _of_notebook(
+    file: source.Source, selection: Selection, analyse: Analyse | None, project: Project | None
+) -> Outcome:
+    """What comes of a notebook; lines count through its program (see `notebook.program`), and nothing is to be fixed."""
+    try:
+        if not file.explicit and not screen.may_use_torch(file.data):
+            return Outcome()
+        from stridelint.linter.notebook import program as notebook
+
+        program = notebook.read(file.data)
+        data, outcome = program.text.encode("utf-8", "surrogatepass"), Outcome()
+        if screen.mentions(data, selection.rules) or selection.assume:
+            tree = screen.parse(program.text)
+            outcome = check_decoded(file.path, program.text, data, tree, selection, analyse, project)
+        told = tuple(Skipped(file.path, reason) for reason in program.broken)
+        return program.as_written(file.path, outcome._replace(skipped=(*told, *outcome.skipped)))
     except (source.Unreadable, screen.Unparsable) as error:
         return skipped(file.path, str(error))
     except Exception as error:
@@ -56,6 +89,19 @@ def check_decoded(
     project: Project | None = None,
 ) -> Outcome:
     """All findings of a file that is read and parsed by Python: screen it further, and analyse it if need be."""
+    with screen.seldom_collected():
+        return selection.settled(_screened(path, text, data, tree, selection, analyse, project))
+
+
+def _screened(
+    path: str,
+    text: str,
+    data: bytes,
+    tree: ast.Module,
+    selection: Selection,
+    analyse: Analyse | None,
+    project: Project | None,
+) -> Outcome:
     from stridelint.rules.screening import nodes_of
 
     if not screen.mentions(data, selection.rules) and not (selection.assume and screen.may_use_torch(data)):
@@ -68,6 +114,12 @@ def check_decoded(
         nodes.imported, nodes.makers = names.every, names.makers
     # What is assumed stands in no file, so that the screens cannot tell.
     rules = list(selection.rules) if selection.assume and code.uses_torch else code.rules(selection.rules)
+    failed = {rule: error for rule, error in nodes_of(tree).failures.items() if rule in selection.rules}
+    if failed:
+        rest = selection._replace(rules=tuple(rule for rule in selection.rules if rule not in failed))
+        outcome = _screened(path, text, data, tree, rest, analyse, project)
+        told = tuple(Skipped(path, rule_failed(rule, error)) for rule, error in failed.items())
+        return outcome._replace(skipped=(*told, *outcome.skipped))
     if not rules:
         return Outcome()
     if code.depth > screen.MAX_DEPTH:
@@ -89,9 +141,11 @@ class _File(NamedTuple):
 def _check_screened(file: _File, analyse: Analyse | None) -> Outcome:
     from stridelint.linter import relevance
     from stridelint.linter.deep import run_deep
+    from stridelint.rules.contract import operators
     from stridelint.rules.screening import nodes_of
 
     path = file.path
+    operators.adjust(file.selection.operators, file.selection.target_torch)
     try:
         nodes = nodes_of(file.tree)
         whole = bool(file.selection.assume)
@@ -132,7 +186,8 @@ def _analysed(file: _File, plan: Plan, analyse: Analyse | None) -> Outcome:
             return nothing
         analyse = _reader(file, plan, modules)
     try:
-        module = libcst.parse_module(plan.text)
+        with phase("libcst"):
+            module = libcst.parse_module(plan.text)
     except libcst.ParserSyntaxError as error:
         return skipped(path, f"is valid Python that LibCST does not accept: {error.message} on line {error.raw_line}")
     except RecursionError:
@@ -142,17 +197,29 @@ def _analysed(file: _File, plan: Plan, analyse: Analyse | None) -> Outcome:
         return skipped(path, f"is valid Python that LibCST fails on: {type(error).__name__}: {(reason or [''])[-1]}")
     analysis = analyse(module, file.rules)
     shown = [finding for finding in analysis.findings if selection.shows(finding)]
+    # A comment may be there for what only an audit shows.
+    rest = [each for each in analysis.findings if not selection.shows(each)] if selection.shows_unused else []
     stopped = _stopped(path, analysis)
-    if not shown:
+    if not shown and not rest:
         return Outcome(skipped=stopped)
     others = {} if modules is None else {name: each.module for name, each in modules.loaded.items()}
     findings = sorted(set(resolved(path, file.text, module, others, shown)))
+    unshown = resolved(path, file.text, module, others, rest) if rest else []
     suppressions = {path: Suppressions(file.text)}
-    for name in {finding.path for finding in findings} - {path}:
+    for name in {finding.path for finding in (*findings, *unshown)} - {path}:
         suppressions[name] = Suppressions(others[name].code)
-    hidden = {each for each in findings if suppressions[each.path].hides(each.line, each.code)}
-    kept = tuple(finding for finding in findings if finding not in hidden)
-    return Outcome(kept, stopped, tuple(finding for finding in findings if finding in hidden))
+    hidden = {each for each in findings if suppressions[each.path].hides(each.line, each.code, each.name)}
+    used = {
+        (each.path, *place)
+        for each in (*findings, *unshown)
+        for place in suppressions[each.path].uses(each.line, each.code, each.name)
+    }
+    return Outcome(
+        tuple(finding for finding in findings if finding not in hidden),
+        stopped,
+        tuple(finding for finding in findings if finding in hidden),
+        tuple(sorted(used)) if selection.shows_unused else (),
+    )
 
 
 def _modules(file: _File, *, exact: bool) -> Modules | None:
@@ -188,7 +255,8 @@ def _nothing_found(file: _File, plan: Plan) -> Outcome | None:
     if plan.needs_text or any(rule.check_module is not Rule.check_module for rule in file.rules):
         return None
     try:
-        bare = BareTree(file.tree, plan.left_out)
+        with phase("nodes"):
+            bare = BareTree(file.tree, plan.left_out)
         modules = _modules(file, exact=False)
 
         def written(node: libcst.CSTNode) -> str:
@@ -196,10 +264,13 @@ def _nothing_found(file: _File, plan: Plan) -> Outcome | None:
 
         analyse = _reader(file, plan, modules, until=file.selection.shows, source=written)
         analysis = analyse(bare.module, file.rules)
+        if analysis.findings and file.selection.shows_unused:
+            return None  # none of them is shown, but comments may be there for them
     except Exception:  # a finding, syntax that is left to LibCST, or a question that bare nodes cannot answer
         return None
     return Outcome(skipped=_stopped(file.path, analysis))
 
 
 def _stopped(path: str, analysis: Analysis) -> tuple[Skipped, ...]:
-    return (Skipped(path, f"analysis stopped early: {analysis.exhausted}"),) if analysis.exhausted else ()
+    stopped = [f"analysis stopped early: {analysis.exhausted}"] if analysis.exhausted else []
+    return tuple(Skipped(path, reason) for reason in (*analysis.failures, *stopped))

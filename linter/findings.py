@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from stridelint.linter.baseline import Entry
+    from stridelint.linter.statistics import Statistics
 
 
 class Remark(NamedTuple):
@@ -87,11 +88,17 @@ class Skipped(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of one file. `suppressed`: findings that a noqa comment hides."""
+    """What came of one file. suppressed: findings that comments hide.
+
+    used: path, line and column of what in comments hides findings (see `Suppressions.uses`), also those that would not be
+    shown; only where unused comments are to be found. commented: there are comments to judge when the run is over.
+    """
 
     findings: tuple[Reported, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     suppressed: tuple[Reported, ...] = ()
+    used: tuple[tuple[str, int, int], ...] = ()
+    commented: bool = False
 
 
 class Report(NamedTuple):
@@ -111,3 +118,4 @@ class Report(NamedTuple):
     known: tuple[Reported, ...] = ()
     stale: tuple[tuple[str, Entry], ...] = ()
     has_baseline: bool = False
+    statistics: Statistics | None = None

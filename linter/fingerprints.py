@@ -18,6 +18,9 @@ from stridelint.linter.findings import Reported
 if TYPE_CHECKING:
     import ast
 
+    from stridelint.linter.notebook.file_places import FilePlaces
+    from stridelint.linter.notebook.program import Program
+
 _BLOCK = 100  # characters of code that GitHub's line hash reaches over
 _MASK = (1 << 64) - 1
 
@@ -31,7 +34,10 @@ class Identity(NamedTuple):
 
 
 class Sources:
-    """The texts that findings are about, read once each. `given`: what was read from elsewhere, such as standard input."""
+    """The texts that findings are about, read once each. `given`: what was read from elsewhere, such as standard input.
+
+    Of a notebook it is the program (see `notebook.program`), in which findings count lines.
+    """
 
     def __init__(self, given: Mapping[str, bytes] | None = None) -> None:
         self._given = dict(given or {})
@@ -39,6 +45,8 @@ class Sources:
         self.lines = functools.cache(self._lines)
         self._line_hashes = functools.cache(self._hashes_of)
         self._scopes = functools.cache(self._scopes_of)
+        self._program = functools.cache(self._program_of)
+        self._file_places = functools.cache(self._file_places_of)
 
     def _data(self, path: str) -> bytes | None:
         """The bytes of a file; None if it is not there or not Python source."""
@@ -51,6 +59,9 @@ class Sources:
 
     def text(self, path: str) -> str:
         """The text of a file; "" if there is none."""
+        program = self._program(path)
+        if program is not None:
+            return program.text
         data = self.data(path)
         try:
             return "" if data is None else source.decode(data)
@@ -58,13 +69,54 @@ class Sources:
             return ""
 
     def _lines(self, path: str) -> list[str]:
-        """The lines of a file; none if it cannot be read."""
+        """The lines of a file; none if it cannot be read. Of a notebook's program as the cells have them."""
+        program = self._program(path)
+        if program is not None:
+            return list(program.lines)
         text = self.text(path)
         return source.lines(text) if text else []
 
     def line(self, path: str, number: int) -> str:
         """A line of a file; "" if there is no such line."""
         lines = self.lines(path)
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
+    def _program_of(self, path: str) -> Program | None:
+        if not path.endswith(source.NOTEBOOK):
+            return None
+        from stridelint.linter.notebook import program as notebook
+
+        data = self.data(path)
+        try:
+            return notebook.NOTHING if data is None else notebook.read(data)
+        except source.Unreadable:
+            return notebook.NOTHING
+
+    def _file_places_of(self, path: str) -> FilePlaces:
+        from stridelint.linter.notebook.file_places import FilePlaces
+
+        return FilePlaces(source.decode(self.data(path) or b""))
+
+    def cell(self, path: str, line: int) -> tuple[int, int]:
+        """The cell of a notebook that a line is in, and the line in that cell; (0, line) for other files."""
+        program = self._program(path)
+        return (0, line) if program is None else program.place(line)
+
+    def around(self, path: str, line: int) -> range:
+        """The lines of a file, or of the cell of a notebook, that a line belongs to."""
+        program = self._program(path)
+        return range(1, len(self.lines(path)) + 1) if program is None else program.around(line)
+
+    def in_file(self, path: str, line: int, column: int = 1, behind: bool = False) -> tuple[int, int]:
+        """Line and column in the very file: of a notebook, in its JSON. `behind`: the column is where a range ends."""
+        cell, line_in_cell = self.cell(path, line)
+        return self._file_places(path).place(cell, line_in_cell, column, behind) if cell else (line, column)
+
+    def line_in_file(self, path: str, number: int) -> str:
+        """A line of the very file; "" if there is no such line."""
+        if self._program(path) is None:
+            return self.line(path, number)
+        lines = self._file_places(path).lines
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
     def is_unchanged(self, finding: Reported) -> bool:
@@ -126,7 +178,7 @@ class Sources:
         return sorted(found, key=lambda scope: (scope[0], -scope[1]))
 
     def line_hash(self, path: str, line: int) -> str:
-        """GitHub's `primaryLocationLineHash` of a line; "" if the file has no such line."""
+        """GitHub's `primaryLocationLineHash` of a line of the very file; "" if it has no such line."""
         hashes = self._line_hashes(path)
         return hashes[line - 1] if 0 < line <= len(hashes) else ""
 

@@ -51,26 +51,32 @@ class _State(NamedTuple):
     all: Outcome
 
 
-def fixes_of(file: Source, check: Check, check_all: Check | None = None, unsafe: bool = False) -> Fixes:
+def fixes_of(
+    file: Source,
+    check: Check,
+    check_all: Check | None = None,
+    unsafe: bool = False,
+    comments: Sequence[Reported] = (),
+) -> Fixes:
     """All fixes of one file, made and checked in memory.
 
     check: finds what is to be fixed. check_all: finds what must not appear; the same if it is not given.
-    unsafe: make also the fixes that change more than the hazard.
+    unsafe: make also the fixes that change more than the hazard. comments: findings about comments, which `check` does not
+        find, since only a whole run does; these are fixed first.
     """
     encode = edited.encoder(file.data)
-
-    def state(text: str) -> _State:
-        as_file = file._replace(data=encode(text))
-        shown = check(as_file)
-        return _State(text, shown, shown if check_all is None else check_all(as_file))
-
+    state = _states(file, check, check_all)
     now = state(file.text)
     fixed: list[Reported] = []
     left_out: dict[tuple[str, str, Patch], LeftOut] = {}
     if encode(now.text) != file.data:
         reason = "the file cannot be written back as it is: its encoding has several ways to write it"
-        untouched = tuple(LeftOut(finding, reason) for finding in now.shown.findings if finding.is_fixable(unsafe))
-        return Fixes(file.data, (), untouched, now.shown)
+        untouched = [each for each in (*comments, *now.shown.findings) if each.is_fixable(unsafe)]
+        return Fixes(file.data, (), tuple(LeftOut(each, reason) for each in untouched), now.shown)
+    batch = _disjoint(each for each in comments if each.is_fixable(unsafe))
+    if batch:
+        now, fixed, refused = _made(now, batch, state, unsafe)
+        left_out.update((_identity(each.finding), each) for each in refused)
     for _ in range(MAX_PASSES):
         wanted = [
             finding
@@ -84,6 +90,33 @@ def fixes_of(file: Source, check: Check, check_all: Check | None = None, unsafe:
         fixed += done
         left_out.update((_identity(each.finding), each) for each in refused)
     return Fixes(encode(now.text), tuple(fixed), tuple(left_out.values()), now.shown)
+
+
+def fix_of(
+    file: Source, finding: Reported, check: Check, check_all: Check | None = None, unsafe: bool = False
+) -> tuple[bytes, str]:
+    """The file with the fix of one finding, and of what that brings about; as it was, and why, if that would do harm."""
+    encode = edited.encoder(file.data)
+    state = _states(file, check, check_all)
+    now = state(file.text)
+    if finding not in now.shown.findings or not finding.is_fixable(unsafe):
+        return file.data, "the file has changed since"
+    if encode(now.text) != file.data:
+        return file.data, "the file cannot be written back as it is: its encoding has several ways to write it"
+    after, reason = _tried(now, [finding], state, unsafe)
+    return (file.data, reason) if after is None else (encode(after.text), "")
+
+
+def _states(file: Source, check: Check, check_all: Check | None) -> Callable[[str], _State]:
+    """What is found in a text that the file might hold."""
+    encode = edited.encoder(file.data)
+
+    def state(text: str) -> _State:
+        as_file = file._replace(data=encode(text))
+        shown = check(as_file)
+        return _State(text, shown, shown if check_all is None else check_all(as_file))
+
+    return state
 
 
 def _identity(finding: Reported) -> tuple[str, str, Patch]:
@@ -181,16 +214,24 @@ def _edited(now: _State, edits: Sequence[Replacement], state: Callable[[str], _S
 def _new(before: Outcome, after: Outcome, batch: Sequence[Reported], moves: edited.Moves) -> list[Reported]:
     """The findings that were not there, or were to be gone."""
     mended = {_place(finding) for finding in batch}
-    staying = [each for each in (*before.findings, *before.suppressed) if _place(each) not in mended]
+    seen = [each for each in before.findings if _place(each) not in mended]
+    hidden = [each for each in before.suppressed if _place(each) not in mended]
     new = []
-    for finding in (*after.findings, *after.suppressed):
-        same = [each for each in staying if each.code == finding.code and finding.line in moves(each.line)]
-        if same:
-            # Of several on one line the one that says the same is the same.
-            staying.remove(next((each for each in same if each.message == finding.message), same[0]))
-        else:
-            new.append(finding)
+    # What was hidden and is no longer is as good as new.
+    for now, pools in ((after.findings, (seen,)), (after.suppressed, (hidden, seen))):
+        for finding in now:
+            if not any(_taken(finding, pool, moves) for pool in pools):
+                new.append(finding)
     return new
+
+
+def _taken(finding: Reported, pool: list[Reported], moves: edited.Moves) -> bool:
+    """Whether a finding is one of those that were there; that one is taken out."""
+    same = [each for each in pool if each.code == finding.code and finding.line in moves(each.line)]
+    if same:
+        # Of several on one line the one that says the same is the same.
+        pool.remove(next((each for each in same if each.message == finding.message), same[0]))
+    return bool(same)
 
 
 def _place(finding: Reported) -> tuple[str, int, int, str]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from stridelint.linter import fixing, fixing_files, run as runner, source
 from stridelint.linter.config import Settings
 from stridelint.linter.findings import Report, Reported, Skipped
 from stridelint.linter.source import Source
+from stridelint.rules.unused_suppression import UnusedSuppression
 
 if TYPE_CHECKING:
     import argparse
 
+    from stridelint.linter.project import Project
     from stridelint.linter.run import Job
 
 
@@ -29,9 +31,13 @@ class Mended(NamedTuple):
         return self.fixes.data != self.file.data
 
 
-def fix(report: Report, jobs: Iterable[Job], options: argparse.Namespace) -> tuple[Report, list[Mended]]:
-    """Make all fixes, write them unless a diff is wanted, and report what is still found."""
+def fix(
+    report: Report, jobs: Iterable[Job], options: argparse.Namespace, project: Project | None = None
+) -> tuple[Report, list[Mended]]:
+    """Make all fixes, write them unless a diff is wanted, and report what is still found. project: of the run."""
     by_path = {job[0].path: job for job in jobs}
+    for path in dict.fromkeys(each.path for each in report.findings if each.path.endswith(source.NOTEBOOK)):
+        _remark(path, "not fixed: notebooks are only read")
     paths = dict.fromkeys(each.path for each in report.findings if each.is_fixable(options.unsafe_fixes))
     mended = []
     for path in paths:
@@ -40,7 +46,8 @@ def fix(report: Report, jobs: Iterable[Job], options: argparse.Namespace) -> tup
         except source.Unreadable as error:
             _remark(path, f"not fixed: {error}")
             continue
-        done = Mended(file, fixes_of(file, by_path[path][1], options.unsafe_fixes))
+        comments = [each for each in report.findings if each.path == path and each.code == UnusedSuppression.code]
+        done = Mended(file, fixes_of(file, by_path[path][1], options.unsafe_fixes, project, comments))
         for each in done.fixes.left_out:
             _remark(f"{path}:{each.finding.line}", f"the fix of {each.finding.code} is left out: {each.reason}")
         if not done.is_changed:
@@ -55,14 +62,32 @@ def fix(report: Report, jobs: Iterable[Job], options: argparse.Namespace) -> tup
     return _after(report, mended), mended
 
 
-def fixes_of(file: Source, settings: Settings, unsafe: bool = False) -> fixing.Fixes:
-    """The fixes of one file, made in memory; findings of rules that are not selected must not appear either."""
+def fixes_of(
+    file: Source,
+    settings: Settings,
+    unsafe: bool = False,
+    project: Project | None = None,
+    comments: Sequence[Reported] = (),
+) -> fixing.Fixes:
+    """The fixes of one file, made in memory; findings of rules that are not selected must not appear either.
+
+    project: where its imports are followed. comments: findings about comments that are to be fixed, too.
+    """
+    return fixing.fixes_of(file, *_checks(settings, project), unsafe, comments)
+
+
+def fix_of(file: Source, finding: Reported, settings: Settings, unsafe: bool = False) -> tuple[bytes, str]:
+    """The fix of one finding alone, made in memory; see `fixing.fix_of`."""
+    return fixing.fix_of(file, finding, *_checks(settings), unsafe)
+
+
+def _checks(settings: Settings, project: Project | None = None) -> tuple[fixing.Check, fixing.Check | None]:
     every = settings._replace(select=(), ignore=(), extend_select=(*settings.select, *settings.extend_select))
 
     def check(wanted: Settings) -> fixing.Check:
-        return lambda file: runner.check_file((file, wanted))
+        return lambda file: runner.check_file((file, wanted), project)
 
-    return fixing.fixes_of(file, check(settings), check(every) if every != settings else None, unsafe)
+    return check(settings), check(every) if every != settings else None
 
 
 def _files(by_path: Mapping[str, Job]) -> set[str]:
@@ -74,6 +99,7 @@ def _after(report: Report, mended: Iterable[Mended]) -> Report:
     """The report with the fixed files as they are now."""
     now = {each.file.path: each.fixes for each in mended}
     findings: list[Reported] = [each for each in report.findings if each.path not in now]
+    findings += _comments_left(report, now)
     skipped: list[Skipped] = [each for each in report.skipped if each.path not in now]
     hidden: list[Reported] = [each for each in report.hidden if each.path not in now]
     for fixes in now.values():
@@ -87,6 +113,18 @@ def _after(report: Report, mended: Iterable[Mended]) -> Report:
         hidden=tuple(sorted(hidden)),
         fixed=fixed,
     )
+
+
+def _comments_left(report: Report, now: Mapping[str, fixing.Fixes]) -> Iterator[Reported]:
+    """The findings about comments that are not fixed, where these stand now."""
+    for finding in report.findings:
+        fixes = now.get(finding.path)
+        if fixes is not None and finding.code == UnusedSuppression.code and finding not in fixes.fixed:
+            lines = source.lines(source.decode(fixes.data))
+            same = [number for number, line in enumerate(lines, 1) if line == finding.excerpt]
+            if same:
+                line = min(same, key=lambda number: abs(number - finding.line))
+                yield finding._replace(line=line, end_line=line)
 
 
 def show(changed: Collection[Mended], report: Report | None) -> int:

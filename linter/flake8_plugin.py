@@ -1,13 +1,15 @@
 """The flake8 plugin, codes TLC...: one adapter around the same engine.
 
 flake8 adds 1 to columns, so they are given from 0. It hides findings by `noqa` itself, so those are yielded too, but it
-looks at one physical line only, so a comment on the other end of a statement is honoured here.
+looks at one physical line only, so a comment on another line of the statement is honoured here, and so are comments of
+stridelint's own.
 """
 
 from __future__ import annotations
 
 import ast
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,6 +17,8 @@ from stridelint import __version__
 from stridelint.linter import config, discover, engine, errors, screen, selection
 from stridelint.linter.config import ConfigError, Settings
 from stridelint.linter.findings import Outcome
+from stridelint.linter.setting_options import check_table, converted
+from stridelint.rules import registry
 
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
@@ -50,7 +54,10 @@ class Plugin:
         add("select", comma_separated_list=True, metavar="CODES", help="run these rules only (codes, prefixes, names)")
         add("extend-select", comma_separated_list=True, metavar="CODES", help="run these rules as well")
         add("min-confidence", metavar="LEVEL", help="certain, likely (default) or possible")
-        add("config", metavar="FILE", help="read [tool.stridelint] from this file")
+        add("assume", comma_separated_list=True, metavar="FACTS", help="as in `stridelint check`: channels_last[:NAME]")
+        add("target-torch", metavar="VERSION", help="the torch that the code is for: 2.3")
+        add("operators", metavar="FILE", normalize_paths=True, help="judge by this table of operators")
+        add("config", metavar="FILE", normalize_paths=True, help="read [tool.stridelint] from this file")
         add("isolated", action="store_true", help="read no [tool.stridelint]")
 
     @classmethod
@@ -65,18 +72,41 @@ class Plugin:
         cls.config_file = options.stridelint_config
         cls.isolated = bool(options.stridelint_isolated)
         cls.disable_noqa = bool(options.disable_noqa)
-        # Who gives flake8 itself a full code has asked for that rule, quiet or not.
         asked = [*(options.select or ()), *(options.extend_select or ())]
-        cls.by_name = tuple(code for code in asked if code.startswith("TLC") and len(code) == 6)
         try:
-            if options.stridelint_min_confidence:
-                cls.given["min_confidence"] = config.confidence(options.stridelint_min_confidence)
+            cls.given |= cls._converted(options)
+            cls.by_name = ()
+            settings = cls._settings(os.getcwd())
+            own = selection.loaded(settings)
+            # Who gives flake8 itself a full code has asked for that rule, quiet or not.
+            cls.by_name = tuple(code for code in asked if code in registry.by_code())
             selection.select(cls._settings(os.getcwd()))
         except ConfigError as error:
             # The one exception that flake8 shows as a single line, with exit status 1.
             from flake8.exceptions import ExecutionError
 
             raise ExecutionError(f"stridelint: {error}") from None
+        # flake8 shows by default what begins like a plugin's name; local rules have other prefixes.
+        options.extended_default_select.extend(sorted({rule.code[:-3] for rule in own.rules}))
+        for problem in own.problems:
+            print(f"stridelint: {problem}", file=sys.stderr)
+
+    @staticmethod
+    def _converted(options: Any) -> dict[str, Any]:
+        """The options that need to be checked, by the field of Settings. Raises ConfigError."""
+        found: dict[str, Any] = {}
+        for name, convert in (
+            ("min_confidence", config.confidence),
+            ("assume", config.assumptions),
+            ("target_torch", config.torch_version),
+        ):
+            value = getattr(options, f"stridelint_{name}")
+            if value:
+                found[name] = converted("--stridelint-" + name.replace("_", "-"), convert, value)
+        if options.stridelint_operators:
+            check_table(options.stridelint_operators, "--stridelint-operators")
+            found["operators"] = options.stridelint_operators
+        return found
 
     def run(self) -> Iterator[Complaint]:
         """All findings of the file; whatever happens, flake8 goes on to the next one."""
@@ -92,12 +122,21 @@ class Plugin:
     def _check(self) -> Outcome:
         text = "".join(self.lines)
         data = text.encode("utf-8", "surrogatepass")
-        if not screen.may_use_torch(data):
+        commented = screen.has_comments(data)
+        if not commented and not screen.may_use_torch(data):
             return Outcome()
         settings = self._settings(self.filename)
         if discover.is_excluded(self.filename, settings):
             return Outcome()
-        outcome = engine.check_decoded(self.filename, text, data, self.tree, selection.select(settings))
+        chosen = selection.select(settings)
+        outcome = engine.check_decoded(self.filename, text, data, self.tree, chosen)
+        if commented and chosen.shows_unused and not outcome.skipped:
+            from stridelint.linter.suppress_unused import unused
+
+            idle = unused(self.filename, text, outcome.used, chosen, alone=True)
+            outcome = outcome._replace(
+                findings=outcome.findings + idle.findings, suppressed=outcome.suppressed + idle.suppressed
+            )
         if self.disable_noqa or not outcome.suppressed:
             return outcome
         from stridelint.linter.suppress import Suppressions

@@ -11,10 +11,11 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from stridelint.linter import screen, source
+from stridelint.linter.statistics import phase
 
 if TYPE_CHECKING:
     import ast
@@ -42,7 +43,7 @@ class Project(NamedTuple):
             return None
         home = self.outermost(importer)
         top = dotted.partition(".")[0]
-        if not self.has_top(top, home):
+        if top not in self.tops(home):
             if self.asked is not None:
                 self.asked.absent.setdefault(home, set()).add(top)
             return None
@@ -51,13 +52,23 @@ class Project(NamedTuple):
             self.asked.modules.setdefault(home, {})[dotted] = found
         return found
 
-    def has_top(self, name: str, home: str) -> bool:
-        """Whether any module or package of this top-level name can be in the project, for files whose outermost folder is `home`."""
-        inside = _inside(self.files)
-        return any(name in inside.get("" if folder == os.curdir else folder, ()) for folder in (home, *self.folders))
+    def tops(self, home: str) -> frozenset[str]:
+        """The top-level names that there are, for files whose outermost folder is `home`; there may be no module to them."""
+        index = _index(self.files)
+        key = (home, self.folders)
+        if key not in index.tops:
+            folders = map(_plain, (home, *self.folders))
+            index.tops[key] = frozenset().union(*(index.inside.get(folder, ()) for folder in folders))
+        return index.tops[key]
 
     def module(self, dotted: str, home: str) -> str | None:
         """`find` for files whose outermost folder is `home`."""
+        known, key = _index(self.files).modules, (dotted, home, self.folders)
+        if key not in known:
+            known[key] = self._module(dotted, home)
+        return known[key]
+
+    def _module(self, dotted: str, home: str) -> str | None:
         parts = dotted.split(".")
         for folder in (home, *self.folders):
             stem = os.path.normpath(os.path.join(folder, *parts))
@@ -68,12 +79,15 @@ class Project(NamedTuple):
 
     def outermost(self, path: str) -> str:
         """The folder that holds the outermost package a file belongs to."""
-        folder = os.path.dirname(path)
-        while os.path.join(folder, "__init__.py") in self.files and os.path.dirname(folder) != folder:
-            folder = os.path.dirname(folder)
+        homes, start = _index(self.files).homes, os.path.dirname(path)
+        if start not in homes:
+            folder = start
+            while os.path.join(folder, "__init__.py") in self.files and os.path.dirname(folder) != folder:
+                folder = os.path.dirname(folder)
+            homes[start] = folder
         if self.asked is not None:
-            self.asked.homes[path] = folder
-        return folder
+            self.asked.homes[path] = homes[start]
+        return homes[start]
 
     def package(self, path: str) -> str:
         """The dotted name of the package that a file belongs to; "" for none."""
@@ -82,25 +96,40 @@ class Project(NamedTuple):
         return "" if folder == top else os.path.relpath(folder, top or os.curdir).replace(os.sep, ".")
 
 
-@functools.lru_cache(maxsize=4)
-def _inside(files: frozenset[str]) -> dict[str, set[str]]:
-    """The names that lie in each folder: of modules, without their suffix, and of folders."""
-    found: dict[str, set[str]] = {}
-    for path in files:
-        folder, name = os.path.split(path)
-        name = name.partition(".")[0]
-        while name and name not in found.setdefault(folder, set()):
-            found[folder].add(name)
-            folder, name = os.path.split(folder)
-    return found
+def _plain(folder: str) -> str:
+    """A folder as `os.path.dirname` gives it for the files in it."""
+    folder = os.path.normpath(folder)
+    return "" if folder == os.curdir else folder
+
+
+class _Index:
+    """What is asked of a project's files again and again.
+
+    inside: the names that lie in each folder, of modules without their suffix, and of folders. tops, homes, modules: answers so far.
+    """
+
+    def __init__(self, files: frozenset[str]) -> None:
+        self.inside: dict[str, set[str]] = {}
+        self.tops: dict[tuple[str, tuple[str, ...]], frozenset[str]] = {}
+        self.homes: dict[str, str] = {}
+        self.modules: dict[tuple[str, str, tuple[str, ...]], str | None] = {}
+        for path in files:
+            folder, name = os.path.split(path)
+            name = name.partition(".")[0]
+            while name and name not in self.inside.setdefault(folder, set()):
+                self.inside[folder].add(name)
+                folder, name = os.path.split(folder)
+
+
+_index = functools.lru_cache(maxsize=4)(_Index)
 
 
 class Asked:
     """What reading a file asked about other files, and the answers: as long as these stay the same, so does the outcome.
 
     homes: the outermost folder of a file. absent: top-level names that the project does not have, for files of a home.
-    modules: the files of modules, for files of a home. makers: whether a file has a maker (see `Names`) of that name, and
-    the digest of its contents. read: the digests of files that were followed.
+    modules: the files of modules, for files of a home. makers: the digest of a file, and whether it has makers (see `Names`)
+    of these names. read: the digests of files that were followed.
     """
 
     def __init__(self) -> None:
@@ -109,6 +138,31 @@ class Asked:
         self.modules: dict[str, dict[str, str | None]] = {}
         self.makers: dict[str, tuple[str, dict[str, bool]]] = {}
         self.read: dict[str, str] = {}
+
+    def as_json(self) -> list[Any]:
+        """The questions and answers, for `still`."""
+        absent = {home: sorted(names) for home, names in self.absent.items()}
+        return [self.homes, absent, self.modules, self.makers, self.read]
+
+
+def still(asked: Any, project: Project, digest: Callable[[str], str]) -> bool:
+    """Whether what a file asked (`Asked.as_json`) would be answered alike now. `digest`: of a file as it is.
+
+    TypeError, ValueError or AttributeError where it is something else.
+    """
+    homes, absent, modules, makers, read = asked
+    return (
+        all(project.outermost(path) == home for path, home in homes.items())
+        and all(project.tops(home).isdisjoint(names) for home, names in absent.items())
+        and all(project.module(name, home) == path for home, found in modules.items() for name, path in found.items())
+        and all(digest(path) == known for path, known in read.items())
+        and all(digest(path) == known or _same_makers(path, names) for path, (known, names) in makers.items())
+    )
+
+
+def _same_makers(path: str, names: Mapping[str, bool]) -> bool:
+    makers = makers_in(path)[1]
+    return all((name in makers) is known for name, known in names.items())
 
 
 def project_of(targets: Iterable[Target], arguments: Iterable[str]) -> Project | None:
@@ -269,11 +323,13 @@ def _parsed(path: str, changed: int, size: int, exact: bool) -> tuple[str, _Tree
     try:
         text = file.text
         if exact:
-            return digest, (libcst.parse_module(text), source_code)
+            with phase("libcst"):
+                return digest, (libcst.parse_module(text), source_code)
         tree = screen.parse(text)
         if screen.Code(tree).depth > screen.MAX_DEPTH:
             return digest, None
-        bare = BareTree(tree)
+        with phase("nodes"):
+            bare = BareTree(tree)
         return digest, (bare.module, bare.source)
     except (screen.Unparsable, Unsupported, libcst.ParserSyntaxError, RecursionError):
         return digest, None

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from stridelint.linter.statistics import timed
 from stridelint.rules.rule import Rule
 from stridelint.rules.screening import FUNCTIONS, IN_PLACE, Nodes
 
@@ -67,6 +68,7 @@ class _Unit:
     variables: frozenset[str]
 
 
+@timed("plan")
 def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]]) -> Plan:
     """What to read, for the rules that passed the screen."""
     rules = tuple(rules)
@@ -121,7 +123,7 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
         roots,
         {index: reached[index] for index in roots if index not in tests and index not in following},
         runs,
-        telling,
+        telling if all(rule.words for rule in rules) else None,
         frozenset(following),
         bool(tests),
     )

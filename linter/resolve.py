@@ -13,6 +13,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 from stridelint.linter import source
 from stridelint.linter.errors import internal_error
 from stridelint.linter.findings import NO_PATCH, Patch, Remark, Replacement, Reported
+from stridelint.linter.statistics import timed
 
 if TYPE_CHECKING:
     from libcst._position import CodeRange
@@ -36,6 +37,7 @@ class _File:
         return MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider)
 
 
+@timed("resolve")
 def resolved(
     path: str, text: str, module: libcst.Module, others: Mapping[str, libcst.Module], findings: Iterable[Finding]
 ) -> list[Reported]:

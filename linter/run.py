@@ -2,67 +2,142 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from stridelint.linter import engine, errors, screen, source
+from stridelint.linter import engine, errors, screen, source, statistics
 from stridelint.linter.config import Settings
 from stridelint.linter.discover import Target
 from stridelint.linter.findings import Outcome, Report, Reported
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
-
-    from stridelint.linter.project import Project
+    from stridelint.linter.cache import Cache
+    from stridelint.linter.project import Asked, Project
     from stridelint.linter.selection import Selection
 
 # Below this many files that pass the first screen, starting processes costs more than it saves.
 SERIAL_BELOW = 20
+NOTHING = Outcome()
 
 Job = tuple[Target | source.Source, Settings]
 
 
-def check_all(jobs: Iterable[Job], processes: int = 0, excluded: int = 0, project: Project | None = None) -> Report:
+class Way(NamedTuple):
+    """How files are examined. project: where imports are followed. keeps: outcomes are to be kept. timed: measure it."""
+
+    project: Project | None = None
+    keeps: bool = False
+    timed: bool = False
+
+
+class Examined(NamedTuple):
+    """What came of a file.
+
+    digest: of what was read; "" if the outcome is not to be kept. asked: of other files. seconds: by phase.
+    """
+
+    outcome: Outcome
+    digest: str = ""
+    asked: Asked | None = None
+    seconds: dict[str, float] | None = None
+
+
+class Helpers(NamedTuple):
+    """What goes along with a run. cache: None for none. seconds: measure, into this. tell: is told how many files are done, of how many."""
+
+    cache: Cache | None = None
+    seconds: dict[str, float] | None = None
+    tell: Callable[[int, int], None] = lambda done, total: None
+
+
+def check_all(
+    jobs: Iterable[Job],
+    processes: int = 0,
+    excluded: int = 0,
+    project: Project | None = None,
+    helpers: Helpers = Helpers(),
+) -> Report:
     """Check files (or text from standard input), each with its settings; `processes` 0: one for each core.
 
     project: where imports between the files are followed.
     """
+    jobs = list(jobs)
     outcomes: list[Outcome] = []
-    waiting: list[tuple[int, Job]] = []
-    checked = 0
-    for job in jobs:
-        checked += 1
-        try:
-            file = read(job)
-            if not _needs_a_closer_look(file, job[1]):
-                continue
-        except (source.Unreadable, screen.Unparsable) as error:
-            outcomes.append(engine.skipped(job[0].path, str(error)))
-        else:
-            waiting.append((len(file.data), job))
-    # Large files first, so that none of them is left to one process at the end.
-    ordered = [job for _, job in sorted(waiting, key=lambda item: -item[0])]
-    processes = min(processes or _cores(), len(ordered))
-    if processes < 2 or len(ordered) < SERIAL_BELOW:
-        outcomes += (check_file(job, project) for job in ordered)
-    else:
-        outcomes += _in_processes(ordered, processes, project)
+    commented: list[Job] = []
+    way = Way(project, helpers.cache is not None, helpers.seconds is not None)
+    done = 0
+    for job, examined in _examined(jobs, processes, way, helpers):
+        done += 1
+        helpers.tell(done, len(jobs))
+        if examined.outcome is not NOTHING:
+            outcomes.append(examined.outcome)
+        if examined.outcome.commented:
+            commented.append(job)
+        if examined.seconds and helpers.seconds is not None:
+            statistics.add(helpers.seconds, examined.seconds)
+        if helpers.cache is not None and isinstance(job[0], Target) and examined.digest:
+            helpers.cache.remember(job[0], job[1], examined.outcome, examined.digest, examined.asked)
+    if commented:
+        outcomes += _unused(commented, outcomes, project)
     return Report(
         tuple(sorted(_distinct(finding for outcome in outcomes for finding in outcome.findings))),
         tuple(sorted(skipped for outcome in outcomes for skipped in outcome.skipped)),
         sum(len(outcome.suppressed) for outcome in outcomes),
-        checked,
+        len(jobs),
         excluded,
         hidden=tuple(sorted(_distinct(finding for outcome in outcomes for finding in outcome.suppressed))),
     )
 
 
+def _examined(jobs: Sequence[Job], processes: int, way: Way, helpers: Helpers) -> Iterator[tuple[Job, Examined]]:
+    """What comes of each file: what is known, then what the first screen tells, then what needs a closer look."""
+    waiting: list[tuple[int, Job]] = []
+    for job in jobs:
+        known = _known(job, helpers.cache)
+        if known is not None:
+            yield job, Examined(known)
+            continue
+        try:
+            file = read(job)
+            if _needs_a_closer_look(file, job[1]):
+                waiting.append((len(file.data), job))
+                continue
+            outcome = Outcome(commented=True) if _has_comments(file, job[1]) else NOTHING
+            yield job, Examined(outcome, source.digest(file.data) if way.keeps else "")
+        except (source.Unreadable, screen.Unparsable) as error:
+            yield job, Examined(engine.skipped(job[0].path, str(error)))
+    # Large files first, so that none of them is left to one process at the end.
+    ordered = [job for _, job in sorted(waiting, key=lambda item: -item[0])]
+    if not ordered:
+        return
+    from stridelint.linter import workers
+
+    processes, work = processes or _cores(), functools.partial(examine, way)
+    is_serial = processes < 2 or len(ordered) < SERIAL_BELOW
+    with contextlib.closing(workers.in_turn(ordered, work) if is_serial else workers.each(ordered, work, processes)) as results:
+        for job, result in results:
+            if isinstance(result, workers.Died):
+                reason = "the process that analysed it died: out of memory, or a crash in native code"
+                result = Examined(engine.skipped(job[0].path, reason))
+            yield job, result
+
+
+@statistics.timed("cache")
+def _known(job: Job, cache: Cache | None) -> Outcome | None:
+    item, settings = job
+    return cache.lookup(item, settings) if cache is not None and isinstance(item, Target) else None
+
+
 def _distinct(findings: Iterable[Reported]) -> Iterator[Reported]:
-    """Each finding once: a function may be read for several files that call it. The surest one stays, and one with a fix."""
+    """Each finding once: a function may be read for several files that call it. The surest one stays, and one with a fix.
+
+    In whatever order they come: that depends on what is in the cache, and which process is faster.
+    """
     best: dict[tuple[object, ...], Reported] = {}
-    for finding in findings:
+    for finding in sorted(findings):
         key = (finding.path, finding.line, finding.column, finding.end_line, finding.end_column, finding.code)
         known = best.get(key)
         if known is None or _worth(known) < _worth(finding):
@@ -74,16 +149,36 @@ def _worth(finding: Reported) -> tuple[int, bool]:
     return ("possible", "likely", "certain").index(finding.confidence), bool(finding.patch.edits)
 
 
-def check_file(job: Job, project: Project | None = None) -> Outcome:
-    """All that comes of one file, whatever happens."""
+def examine(way: Way, job: Job) -> Examined:
+    """What comes of one file, whatever happens, and what is to be known to keep it."""
+    seconds: dict[str, float] | None = {} if way.timed else None
+    with statistics.measured(seconds) if seconds is not None else contextlib.nullcontext():
+        asked, project = None, way.project
+        if way.keeps and project is not None:
+            from stridelint.linter.project import Asked
+
+            asked = Asked()
+            project = project._replace(asked=asked)
+        digests: list[str] = []
+        outcome = check_file(job, project, digests if way.keeps else None)
+    keeps = digests and not any(errors.may_pass(skipped.reason) for skipped in outcome.skipped)
+    return Examined(outcome, digests[0] if keeps else "", asked, seconds)
+
+
+def check_file(job: Job, project: Project | None = None, digests: list[str] | None = None) -> Outcome:
+    """All that comes of one file, whatever happens. `digests` is given that of its contents."""
     try:
-        return engine.check(read(job), _selection(job[1]), project=project)
+        file = read(job)
+        if digests is not None:
+            digests.append(source.digest(file.data))
+        return engine.check(file, _selection(job[1]), project=project)
     except source.Unreadable as error:  # it was readable a moment ago
         return engine.skipped(job[0].path, str(error))
     except Exception as error:
         return engine.skipped(job[0].path, errors.internal_error(error))
 
 
+@statistics.timed("read")
 def read(job: Job) -> source.Source:
     """The bytes to check: those of a file, or the given ones."""
     item = job[0]
@@ -92,11 +187,45 @@ def read(job: Job) -> source.Source:
 
 def _needs_a_closer_look(file: source.Source, settings: Settings) -> bool:
     """The first screen; the rules are not even imported for a file that does not mention torch."""
+    if file.is_notebook:  # what its code holds is seen only when the JSON is read
+        return file.explicit or screen.may_use_torch(file.data)
     if screen.may_use_torch(file.data) and (settings.assume or screen.mentions(file.data, _selection(settings).rules)):
         return True
     if file.explicit:
         screen.parse(file.text)  # who names a broken file wants to hear that it is broken
     return False
+
+
+def _has_comments(file: source.Source, settings: Settings) -> bool:
+    """Whether a file has comments to judge when the run is over."""
+    return screen.has_comments(file.data) and _selection(settings).shows_unused
+
+
+def _unused(jobs: Iterable[Job], outcomes: Sequence[Outcome], project: Project | None) -> Iterator[Outcome]:
+    """What is to be said of comments that hide nothing. jobs: the files with comments to judge."""
+    used = frozenset(place for outcome in outcomes for place in outcome.used)
+    skipped = {each.path for outcome in outcomes for each in outcome.skipped}
+    for job in jobs:
+        try:
+            file = read(job)
+            if file.path not in skipped:
+                alone = project is None or os.path.normpath(file.path) not in project.files
+                yield _unused_in(file, used, _selection(job[1]), alone)
+        except Exception as error:  # it was readable a moment ago
+            yield engine.skipped(job[0].path, errors.internal_error(error))
+
+
+def _unused_in(
+    file: source.Source, used: frozenset[tuple[str, int, int]], selection: Selection, alone: bool
+) -> Outcome:
+    from stridelint.linter.suppress_unused import unused
+
+    if not file.is_notebook:
+        return unused(file.path, file.text, used, selection, alone)
+    from stridelint.linter.notebook import program as notebook
+
+    program = notebook.read(file.data)
+    return program.as_written(file.path, unused(file.path, program.text, used, selection, alone))
 
 
 def _selection(settings: Settings) -> Selection:
@@ -109,100 +238,3 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _in_processes(jobs: Sequence[Job], processes: int, project: Project | None) -> list[Outcome]:
-    from collections import deque
-    from concurrent.futures import FIRST_COMPLETED, wait
-    from concurrent.futures.process import BrokenProcessPool
-
-    outcomes: list[Outcome] = []
-    todo = deque(jobs)
-    while todo:
-        running: dict[Future[Outcome], Job] = {}
-        with _pool(processes, project) as pool:
-            try:
-                while todo or running:
-                    # Few at a time: those that run when a process dies must be tried again, one by one.
-                    while todo and len(running) < 2 * processes:
-                        running[pool.submit(_check_here, todo[0])] = todo[0]
-                        todo.popleft()
-                    for future in wait(running, return_when=FIRST_COMPLETED).done:
-                        outcomes.append(future.result())
-                        del running[future]
-            except BrokenProcessPool:
-                pass  # `running` holds the file that killed a process, and some bystanders
-            except KeyboardInterrupt:
-                _stop(pool)
-                raise
-        outcomes += (_alone(job, project) for job in running.values())
-    return outcomes
-
-
-def _alone(job: Job, project: Project | None) -> Outcome:
-    """Check a file in a process of its own, which may die."""
-    from concurrent.futures.process import BrokenProcessPool
-
-    with _pool(1, project) as pool:
-        try:
-            return pool.submit(_check_here, job).result()
-        except BrokenProcessPool:
-            return engine.skipped(
-                job[0].path, "the process that analysed it died: out of memory, or a crash in native code"
-            )
-        except KeyboardInterrupt:
-            _stop(pool)
-            raise
-
-
-def _check_here(job: Job) -> Outcome:
-    """`check_file` in a worker process."""
-    return check_file(job, _worker.project)
-
-
-class _Worker:
-    """What a worker process is told once, when it starts."""
-
-    project: Project | None = None
-
-
-_worker = _Worker()
-
-
-def _pool(processes: int, project: Project | None) -> ProcessPoolExecutor:
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    context = None
-    if sys.platform == "linux":
-        # Forked children share what is imported here once, and LibCST takes a while to import.
-
-        context = multiprocessing.get_context("fork")
-    arguments = (os.getpid(), project)
-    return ProcessPoolExecutor(processes, mp_context=context, initializer=_start_worker, initargs=arguments)
-
-
-def _start_worker(parent: int, project: Project | None) -> None:
-    """Ctrl-C reaches all processes of a terminal, and the parent alone answers it; but none outlives the parent."""
-    import signal
-    import threading
-    import time
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _worker.project = project
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    if os.name == "posix":
-        threading.Thread(target=watch, daemon=True).start()
-
-
-def _stop(pool: ProcessPoolExecutor) -> None:
-    import multiprocessing
-
-    pool.shutdown(wait=False, cancel_futures=True)
-    for child in multiprocessing.active_children():
-        child.terminate()

@@ -15,6 +15,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from stridelint.linter.statistics import timed
+
 if TYPE_CHECKING:
     import ast
 
@@ -40,6 +42,12 @@ def may_use_torch(data: bytes) -> bool:
     return TORCH.encode() in data
 
 
+def has_comments(data: bytes) -> bool:
+    """Whether the bytes may hold a comment that hides findings of stridelint's by name."""
+    return b"stridelint:" in data or ((b"TLC" in data or b"tlc" in data) and b"noqa" in data.lower())
+
+
+@timed("screen")
 def mentions(data: bytes, rules: Iterable[type[Rule]]) -> bool:
     """Whether the bytes hold a word of any rule, and torch."""
     if not may_use_torch(data):
@@ -49,6 +57,10 @@ def mentions(data: bytes, rules: Iterable[type[Rule]]) -> bool:
         return True
     closed = _SPACE.sub(b"", data)
     return any(word in closed for word in words)
+
+
+# How many objects may come up before garbage is looked for.
+_MANY_OBJECTS = 100_000
 
 
 @contextlib.contextmanager
@@ -63,10 +75,23 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+@contextlib.contextmanager
+def seldom_collected() -> Iterator[None]:
+    """With rare garbage collection: trees and values are many, live as long as their file is read, and hold few cycles."""
+    usual = gc.get_threshold()
+    if usual[0]:  # else it is off, and stays off
+        gc.set_threshold(max(usual[0], _MANY_OBJECTS), *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
 class Unparsable(Exception):
     """Python itself does not accept the text; the message says why."""
 
 
+@timed("parse")
 def parse(text: str) -> ast.Module:
     """The stdlib tree of a module."""
     import warnings
@@ -88,6 +113,7 @@ def parse(text: str) -> ast.Module:
 class Code:
     """What occurs in a module's code: its names (and short strings) with how they are used, and how deeply it nests."""
 
+    @timed("screen")
     def __init__(self, tree: ast.Module) -> None:
         """Walk the tree once, without recursion: a deep tree must be measured before anything recurses into it."""
         self.tree = tree
@@ -115,6 +141,7 @@ class Code:
             return all(name in self._text for name in _IDENTIFIER.findall(word))
         return word in self._text
 
+    @timed("screen")
     def rules(self, rules: Sequence[type[Rule]]) -> list[type[Rule]]:
         """Those rules that can fire in this module."""
         if not self.uses_torch:

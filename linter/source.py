@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 # A hand-written module of this size is unheard of; a machine-made one takes LibCST minutes.
 MAX_BYTES = 2_000_000
+# A notebook holds what its code has shown, too, such as pictures.
+MAX_NOTEBOOK_BYTES = 100_000_000
+NOTEBOOK = ".ipynb"
 
 
 class Unreadable(Exception):
@@ -22,6 +25,11 @@ class Source(NamedTuple):
     explicit: bool = False
 
     @property
+    def is_notebook(self) -> bool:
+        """Whether it is a Jupyter notebook, by its name; its text then is JSON, see `notebook.program`."""
+        return self.path.endswith(NOTEBOOK)
+
+    @property
     def text(self) -> str:
         """The decoded text, without a byte-order mark, line endings as written."""
         return decode(self.data)
@@ -31,11 +39,12 @@ def read(path: str, explicit: bool = False) -> Source:
     """The bytes of a file, if they can be Python source at all."""
     try:
         with open(path, "rb") as file:
+            limit = _limit(path)
             size = os.fstat(file.fileno()).st_size
-            if size > MAX_BYTES:
-                raise Unreadable(_too_large(size))
+            if size > limit:
+                raise Unreadable(_too_large(size, limit))
             # A pipe or device has no size: never read more than the limit from it.
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(limit + 1)
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a path with a NUL
@@ -45,12 +54,14 @@ def read(path: str, explicit: bool = False) -> Source:
 
 def from_bytes(path: str, data: bytes, explicit: bool = False) -> Source:
     """The same checks for text from another place, such as standard input."""
-    if len(data) > MAX_BYTES:
-        raise Unreadable(_too_large(len(data)))
-    if b"\0" in data:
-        raise Unreadable("contains NUL bytes: not Python source")
-    decode(data)
-    return Source(path, data, explicit)
+    if len(data) > _limit(path):
+        raise Unreadable(_too_large(len(data), _limit(path)))
+    file = Source(path, data, explicit)
+    if not file.is_notebook:
+        if b"\0" in data:
+            raise Unreadable("contains NUL bytes: not Python source")
+        decode(data)
+    return file
 
 
 def digest(data: bytes) -> str:
@@ -60,8 +71,12 @@ def digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def _too_large(size: int) -> str:
-    return f"too large: {size:,} bytes, the limit is {MAX_BYTES:,}"
+def _limit(path: str) -> int:
+    return MAX_NOTEBOOK_BYTES if path.endswith(NOTEBOOK) else MAX_BYTES
+
+
+def _too_large(size: int, limit: int) -> str:
+    return f"too large: {size:,} bytes, the limit is {limit:,}"
 
 
 def encoding_of(data: bytes) -> str:

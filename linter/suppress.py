@@ -1,73 +1,103 @@
-"""`noqa` comments, with flake8's own meaning, and on either end of a statement as well as on the reported line.
+"""Comments that hide findings: which of them hides what.
 
-Comments are found with tokenize, so that a string that holds `# noqa` hides nothing.
+`# noqa` has flake8's own meaning, and counts on any line of the statement as well as on the reported one. What comments of
+our own say is told in `suppress_comments`, what a statement is in `suppress_lines`.
 """
 
 from __future__ import annotations
 
-import io
-import re
-import tokenize
+from bisect import bisect_right
+from collections.abc import Iterator
 
-# flake8's own expression (flake8.defaults): people know what it matches, odd as some of it is.
-_INLINE = re.compile(r"# noqa(?::[\s]?(?P<codes>([A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
-# With codes flake8 7 still skips the whole file; whoever names E501 there means E501, so here codes count.
-_FILE = re.compile(r"\s*# flake8[:=]\s*noqa(?::[\s]?(?P<codes>([A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
-_SEPARATOR = re.compile(r"[,\s]")
-_LAYOUT = {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT, tokenize.ENDMARKER}
+from stridelint.linter.suppress_comments import (
+    IGNORE,
+    IGNORE_FILE,
+    NOQA,
+    NOQA_FILE,
+    OFF,
+    ON,
+    Comment,
+    Directive,
+    directives,
+)
+from stridelint.linter.suppress_lines import Lines, Statement
 
 
 class Suppressions:
-    """The noqa comments of one file."""
+    """The comments of one file that hide findings."""
 
     def __init__(self, text: str) -> None:
         """Find the comments and the statements' lines."""
-        self._comments: dict[int, str] = {}
-        self._statement: dict[int, tuple[int, int]] = {}  # line -> first and last line of its statement
-        self._joined: dict[int, range] = {}  # line -> lines that a string or a backslash joins to it
-        self._file: list[re.Match[str]] = []
-        try:
-            self._scan(text)
-        except (tokenize.TokenError, SyntaxError):
-            pass  # Python parsed it, so this is tokenize's own limit: what was read so far holds
+        self.lines = Lines(text)
+        self.directives = [each for comment in self.lines.comments for each in directives(comment)]
+        self._file = [each for each in self.directives if each.verb in (NOQA_FILE, IGNORE_FILE) and each.hides]
+        self._noqa = {each.comment.line: each for each in self.directives if each.verb == NOQA}
+        self._of_statement: dict[int, list[Directive]] = {}
+        self._blocks: list[tuple[Directive, int]] = []  # with the last line where they hold
+        for each in self.directives:
+            if each.verb in (NOQA, IGNORE) and not each.wrong:
+                statement = self._statement_of(each)
+                if statement is not None:
+                    self._of_statement.setdefault(statement.first, []).append(each)
+            elif each.verb in (OFF, ON) and not each.wrong:
+                self._blocks.append((each, self._end_of_block(each.comment)))
 
-    def _scan(self, text: str) -> None:
-        first = start = 0
-        for token in tokenize.generate_tokens(io.StringIO(text, newline=None).readline):
-            if token.type == tokenize.COMMENT:
-                self._comments[token.start[0]] = token.string
-                if match := _FILE.match(token.line):
-                    self._file.append(match)
-            elif token.type not in _LAYOUT:
-                first = first or token.start[0]
-                start = start or token.start[0]
-            if token.type == tokenize.NEWLINE:
-                for line in range(first, token.start[0] + 1):
-                    self._statement[line] = (first, token.start[0])
-                first = 0
-            if token.type in (tokenize.NEWLINE, tokenize.NL):
-                if start and start < token.start[0]:
-                    joined = range(start, token.start[0] + 1)
-                    self._joined.update(dict.fromkeys(joined, joined))
-                start = 0
-
-    def hides(self, line: int, code: str) -> bool:
-        """Whether a comment hides a finding of this code on this line."""
-        if any(_covers(match, code) for match in self._file) or self.hides_physically(line, code):
-            return True
-        return any(self._comment_hides(end, code) for end in self._statement.get(line, ()))
+    def hides(self, line: int, code: str, name: str = "") -> bool:
+        """Whether a comment hides a finding of this rule on this line."""
+        return any(True for _ in self.hiding(line, code, name))
 
     def hides_physically(self, line: int, code: str) -> bool:
         """Whether flake8 hides it too: by a comment on the reported line or one joined to it."""
-        return any(self._comment_hides(joined, code) for joined in self._joined.get(line, (line,)))
+        return any(True for _ in self._beside(line, code))
 
-    def _comment_hides(self, line: int, code: str) -> bool:
-        match = _INLINE.search(self._comments.get(line, ""))
-        return match is not None and _covers(match, code)
+    def hiding(self, line: int, code: str, name: str = "") -> Iterator[Directive]:
+        """The comments that hide a finding of this rule on this line; each would do so alone."""
+        yield from (each for each in self._file if each.is_about(code, name))
+        statement = self.lines.statement(line)
+        if statement is not None:
+            yield from (each for each in self._of_statement.get(statement.first, ()) if each.is_about(code, name))
+        else:
+            yield from self._beside(line, code)
+        block = self.block(line, code, name)
+        if block is not None and block.verb == OFF:
+            yield block
 
+    def block(self, line: int, code: str, name: str, indent: int | None = None) -> Directive | None:
+        """The last `off` or `on` above a line that is about a rule and still holds there.
 
-def _covers(match: re.Match[str], code: str) -> bool:
-    codes = match.group("codes")
-    if codes is None:
-        return True
-    return any(part and code.startswith(part.upper()) for part in _SEPARATOR.split(codes))
+        indent: how far right it may stand at most.
+        """
+        holding = [
+            each
+            for each, last in self._blocks
+            if each.comment.line < line <= last and (indent is None or each.comment.indent <= indent)
+        ]
+        return next((each for each in reversed(holding) if each.is_about(code, name)), None)
+
+    def uses(self, line: int, code: str, name: str) -> Iterator[tuple[int, int]]:
+        """Line and column of all that hides a finding: of the parts of lists that mean its rule, or of whole comments."""
+        for each in self.hiding(line, code, name):
+            columns = [each.column] if each.parts is None else [part.column for part in each.matching(code, name)]
+            yield from ((each.comment.line, column) for column in columns)
+
+    def _beside(self, line: int, code: str) -> Iterator[Directive]:
+        for joined in self.lines.joined.get(line, (line,)):
+            each = self._noqa.get(joined)
+            if each is not None and each.is_about(code, ""):
+                yield each
+
+    def _statement_of(self, directive: Directive) -> Statement | None:
+        """The statement that a comment is for: the one it stands in, or for our own on a line of its own the next one."""
+        comment = directive.comment
+        inside = self.lines.statement(comment.line)
+        if inside is not None or directive.verb != IGNORE:
+            return inside
+        statements = self.lines.statements
+        index = bisect_right(statements, comment.line, key=lambda each: each.first)
+        # What is further left ends the block that the comment stands in.
+        return statements[index] if index < len(statements) and statements[index].indent >= comment.indent else None
+
+    def _end_of_block(self, comment: Comment) -> int:
+        """The last line before the code is further left than a comment."""
+        behind = (each for each in self.lines.statements if each.first > comment.line and each.indent < comment.indent)
+        return min((each.first - 1 for each in behind), default=len(self.lines.text))

@@ -60,10 +60,10 @@ def checked(arguments: Sequence[str]) -> Document:
 
 def selection_of(arguments: Sequence[str]) -> Selection:
     """The rules that these arguments of `check` select in the current folder. Raises ConfigError."""
-    from stridelint.linter import check_command, selection
+    from stridelint.linter import selection, setting_options
     from stridelint.linter.cli import check_options
 
-    return selection.select(check_command._settings(check_options(arguments))("."))
+    return selection.select(setting_options.settings_for(check_options(arguments))("."))
 
 
 def read(path: str) -> list[Document]:
@@ -117,7 +117,7 @@ def _verdict(finding: Document, seen: list[Document], spots: list[Document]) -> 
         return _told(CONFIRMED, "the call was made here with tensors of these layouts", calls)
     if not here:
         return _told(UNREACHED, "no call of torch was seen here", 0)
-    reason = _reasons().get(code)
+    reason = _reasons().get(code) if code.startswith("TLC") else "it is of a local rule, which the trace does not ask"
     if reason is not None:
         return _told(UNJUDGED, reason, calls)
     operator = _operator(finding)

@@ -29,15 +29,19 @@ def write(path: str, text: str) -> None:
         _write_in_place(path, data)  # a device or a pipe, or what leads to one
         return
     target = os.path.realpath(path)
-    import tempfile
-
     try:
-        handle, temporary = tempfile.mkstemp(
-            prefix=f".{os.path.basename(target)[:100]}.", suffix=".tmp", dir=os.path.dirname(target)
-        )
+        replace(target, data)
     except PermissionError:
         _write_in_place(target, data)  # the file may be ours although the folder is not
-        return
+
+
+def replace(target: str, data: bytes) -> None:
+    """Put a file with these bytes in place of what is there. Raises OSError, and all stays as it was."""
+    import tempfile
+
+    handle, temporary = tempfile.mkstemp(
+        prefix=f".{os.path.basename(target)[:100]}.", suffix=".tmp", dir=os.path.dirname(target)
+    )
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

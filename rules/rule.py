@@ -72,6 +72,8 @@ class Rule:
         the rule cannot fire in a file without any.
     ops: canonical operator names that `check` wants to see; empty means all.
     quiet: reported only in audits (`--min-confidence possible`) or when selected by its code.
+    since, until: versions of torch ("2.3") between which what it finds is so, until being the first in which it is not;
+        None where no such version is known.
     """
 
     code: ClassVar[str]
@@ -80,6 +82,8 @@ class Rule:
     words: ClassVar[tuple[str, ...]]
     ops: ClassVar[frozenset[str]] = frozenset()
     quiet: ClassVar[bool] = False
+    since: ClassVar[str | None] = None
+    until: ClassVar[str | None] = None
     VALID: ClassVar[tuple[str, ...]] = ()
     INVALID: ClassVar[tuple[Invalid, ...]] = ()
 
@@ -93,9 +97,12 @@ class Rule:
 
     @classmethod
     def places_in(cls, nodes: Nodes) -> frozenset[str] | None:
-        """`places`, worked out once per module."""
+        """`places`, worked out once per module; nowhere if that fails, see `Nodes.failures`."""
         if cls not in nodes.places:
-            nodes.places[cls] = cls.places(nodes)
+            try:
+                nodes.places[cls] = cls.places(nodes)
+            except Exception as error:
+                nodes.places[cls], nodes.failures[cls] = frozenset(), error
         return nodes.places[cls]
 
     @classmethod

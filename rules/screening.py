@@ -10,7 +10,10 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterator
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from stridelint.rules.rule import Rule
 
 # Stands for `x += y` among a function's names.
 IN_PLACE = "augmented assignment"
@@ -38,7 +41,8 @@ class Nodes:
         self.imported: frozenset[str] = frozenset()  # names whose functions are followed in other files
         self.makers: frozenset[str] = frozenset()  # those of them that may make an unusual tensor
         self.fed: set[str] = set()  # units that use what such functions make
-        self.places: dict[object, frozenset[str] | None] = {}  # by rule: where it can fire
+        self.places: dict[type[Rule], frozenset[str] | None] = {}  # by rule: where it can fire
+        self.failures: dict[type[Rule], Exception] = {}  # of rules that cannot tell
         self.calls: list[tuple[ast.Call, str]] = []
         self.bindings: list[tuple[ast.AST, str]] = []
         self.statements: list[tuple[ast.expr, str]] = []

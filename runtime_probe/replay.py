@@ -35,6 +35,8 @@ def replay(witness: Mapping[str, Any], device: str) -> Verdict:
     """Replay a witness (see `rules.witness`) in this process."""
     if "reason" in witness:
         return Verdict(INCONCLUSIVE, str(witness["reason"]))
+    if not str(witness.get("rule", "TLC")).startswith("TLC"):
+        return Verdict(INCONCLUSIVE, "the finding is of a local rule, which the probe does not run")
     if witness.get("version") != VERSION or witness.get("rule") not in by_code():
         return Verdict(INCONCLUSIVE, "the witness was written by another version of stridelint")
     verdicts = [_call(alternatives, witness, device) for alternatives in witness["calls"]]

@@ -15,6 +15,7 @@ from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.could_not_analyse import CouldNotAnalyse
 from stridelint.rules.events import Note, Site
 from stridelint.rules.rule import Finding, Rule, Severity
+from stridelint.rules.unused_suppression import UnusedSuppression
 
 
 class Viewed(Rule):
@@ -63,13 +64,19 @@ def stub_analyse(module: libcst.Module, rules: Sequence[type[Rule]], **_: object
                 os._exit(9)
 
     module.visit(Visitor())
-    return SimpleNamespace(findings=findings, exhausted=exhausted)
+    return SimpleNamespace(findings=findings, exhausted=exhausted, failures=())
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of the test's own: what stands in for rules must not reach that of this repository."""
+    monkeypatch.setenv("STRIDELINT_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
 
 
 @pytest.fixture
 def stubs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The stub rules and the stub interpreter instead of the real ones."""
-    every: tuple[type[Rule], ...] = (*STUBS, CouldNotAnalyse)
+    every: tuple[type[Rule], ...] = (*STUBS, CouldNotAnalyse, UnusedSuppression)
     known = {rule.code: rule for rule in every}
     monkeypatch.setattr(selection, "all_rules", lambda: STUBS)
     monkeypatch.setattr(selection, "by_code", lambda: known)

@@ -68,6 +68,8 @@ def test_json(project: Path, run: Run) -> None:
             }
         ],
         "skipped": [{"path": "broken.py", "reason": "is not valid Python: '(' was never closed on line 1"}],
+        "checked": 3,
+        "excluded": 0,
     }
     assert result.status == 1
 
@@ -161,7 +163,7 @@ def test_skipped_files_are_named_unless_ignored(project: Path, run: Run) -> None
 def test_suppressed(project: Path, run: Run) -> None:
     (project / "bad.py").write_text("import torch\nx.view(\n    1,\n)  # noqa: TLC104\n")
     result = run("check", "bad.py")
-    assert (result.status, result.out) == (0, "No findings (1 file checked, 1 suppressed by noqa).\n")
+    assert (result.status, result.out) == (0, "No findings (1 file checked, 1 suppressed).\n")
 
 
 def test_a_file_named_twice_is_checked_once(project: Path, run: Run) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ pytest.importorskip("flake8")
 from flake8.main import application
 
 from stridelint.linter.flake8_plugin import Plugin
+from stridelint.rules.contract import operators
 
 TEXT = "import torch\n\nx = 1\nx.view(2)\nprint('日本é', x.view(\n    2,\n))\nx.hush()\n"
 
@@ -89,6 +92,27 @@ def test_noqa(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
     assert flake8("x.py") == []
 
 
+def test_comments_of_our_own(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
+    text = (
+        "import torch\n# stridelint: ignore[TLC104]\nx.view(2)\nx.view(\n    2,  # stridelint: ignore\n)\n"
+        "# stridelint: off\nx.view(3)\n# stridelint: on\nx.view(4)\n@d\n@e(x.view(\n    5,\n))\ndef f(): x.view(6)  # noqa: TLC104\n"
+    )
+    (tmp_path / "x.py").write_text(text)
+    assert flake8("--select=TLC", "x.py") == ["x.py:10:1: TLC104 calls view"]
+    assert len(flake8("--select=TLC", "--disable-noqa", "x.py")) == 6
+    (tmp_path / "x.py").write_text("# stridelint: ignore-file[viewed]\n" + text)
+    assert flake8("--select=TLC", "x.py") == []
+
+
+def test_comments_that_hide_nothing(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
+    text = "import torch\nx.view(2)  # noqa: TLC104\nx.run(1)  # noqa: TLC104, E501\n\n\ndef f(x):\n    x.run()  # noqa: TLC104\n"
+    (tmp_path / "x.py").write_text(text)
+    assert flake8("--select=TLC", "x.py") == []
+    assert flake8("--select=TLC,TLC902", "x.py") == ["x.py:3:19: TLC902 'TLC104' hides nothing here"]
+    (tmp_path / "x.py").write_text("x = 1  # noqa: TLC104\ny = 1  # noqa: TLC104, TLC902\n")
+    assert flake8("--extend-select=TLC902", "x.py") == ["x.py:1:16: TLC902 'TLC104' hides nothing here"]
+
+
 @pytest.mark.parametrize("text", ["x.raise_error()", "x.recurse()", "() if 0 else(lambda: ())"])
 def test_one_file_never_aborts_the_run(flake8: Callable[..., list[str]], tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.py").write_text(f"import torch\nx.view(1)\n{text}\n")
@@ -108,3 +132,56 @@ def test_standard_input(flake8: Callable[..., list[str]], monkeypatch: pytest.Mo
 def test_byte_order_mark(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
     (tmp_path / "x.py").write_bytes(b"\xef\xbb\xbf" + b"import torch; torch.x.view(1)\r\n")
     assert "x.py:1:15: TLC104 calls view" in flake8("x.py")
+
+
+VIEWED = (
+    "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x.view(x.shape[0], -1)\n\n\n"
+    "torch.addcmul(torch.ones(3), torch.ones(3), torch.ones(3), out=torch.ones(3, dtype=torch.int64))\n"
+)
+
+
+@pytest.fixture
+def real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """flake8 in a process of its own, with the real rules: what it says of x.py, and of its own mistakes."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.py").write_text(VIEWED)
+
+    def run(*arguments: str) -> list[str]:
+        command = [sys.executable, "-m", "flake8", "--select=TLC", *arguments, "x.py"]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert not result.stderr
+        return [line.split(" ")[1] if line.startswith("x.py") else line for line in result.stdout.splitlines()]
+
+    return run
+
+
+def test_settings_as_options(real: Callable[..., list[str]], tmp_path: Path) -> None:
+    assert real() == ["TLC301"]
+    assert real("--stridelint-target-torch=2.5") == []
+    assert real("--stridelint-assume=channels_last:Model") == ["TLC104", "TLC301"]
+    (tmp_path / "setup.cfg").write_text("[flake8]\nstridelint-assume = channels_last\nstridelint-target-torch = 2.5\n")
+    assert real() == ["TLC104"]
+    (tmp_path / "stridelint.toml").write_text('target-torch = "2.13"\nper-file-ignores = {"x.py" = ["TLC104"]}\n')
+    assert real() == []
+    (tmp_path / "setup.cfg").unlink()
+    assert real() == ["TLC301"]
+    table = tmp_path / "table.json"
+    table.write_text((Path(operators.__file__).parent / "operators.json").read_text().replace('"addcmul"', '"addcmul_"', 1))
+    assert real("--stridelint-operators=table.json") == []
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--stridelint-target-torch=new", "stridelint: --stridelint-target-torch must be a version of torch, like \"2.3\""),
+        ("--stridelint-assume=channels", "stridelint: --stridelint-assume knows channels_last and"),
+        ("--stridelint-min-confidence=sure", "stridelint: --stridelint-min-confidence must be one of"),
+        ("--stridelint-operators=absent", "stridelint: --stridelint-operators: cannot use"),
+        ("--stridelint-select=TLC999", "stridelint: unknown rule 'TLC999'"),
+        ("--stridelint-config=absent", "stridelint: cannot read"),
+    ],
+)
+def test_wrong_options_are_one_line(real: Callable[..., list[str]], option: str, words: str) -> None:
+    heading, line = real(option)
+    assert heading == "There was a critical error during execution of Flake8:"
+    assert line.startswith(words)

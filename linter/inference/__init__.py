@@ -16,7 +16,9 @@ from functools import partial
 
 import libcst as cst
 
+from stridelint.linter.errors import rule_failed
 from stridelint.linter.inference.imports import Imports
+from stridelint.linter.statistics import timed
 from stridelint.rules.forms.walking import source_code
 from stridelint.rules.rule import Finding, Rule
 
@@ -25,12 +27,14 @@ BUDGET = 300_000
 
 @dataclass(frozen=True)
 class Analysis:
-    """The findings of a file; `exhausted` tells why reading stopped early, if it did."""
+    """The findings of a file; `exhausted` tells why reading stopped early, if it did, `failures` which rules failed."""
 
     findings: list[Finding]
     exhausted: str | None = None
+    failures: tuple[str, ...] = ()
 
 
+@timed("interpret")
 def analyse(
     module: cst.Module,
     rules: Sequence[type[Rule]],
@@ -93,4 +97,5 @@ def analyse(
             if until is not None or os.environ.get("STRIDELINT_TRACEBACK"):
                 raise
             stopped = f"internal error while reading {what}, please report it: {type(error).__name__}: {error}"
-    return Analysis(program.reported(), stopped)
+    failures = tuple(rule_failed(rule, error) for rule, error in program.failures.items())
+    return Analysis(program.reported(), stopped, failures)

@@ -38,6 +38,10 @@ class BareTree:
         """Whether it is a node of this tree whose text can be told."""
         return id(node) in self._sources
 
+    def written(self, node: cst.CSTNode) -> ast.AST | None:
+        """The stdlib node of an expression, a simple statement or the name of a parameter."""
+        return self._sources.get(id(node))
+
     def source(self, node: cst.CSTNode) -> str:
         """How an expression may be written: in the usual spacing, not in its author's.
 
@@ -284,7 +288,9 @@ class _Converter:
 
     def _parameter(self, node: ast.arg, default: ast.expr | None = None, star: str = "") -> Any:
         annotation = None if node.annotation is None else bare.annotation(self.expression(node.annotation))
-        return bare.parameter(bare.name(node.arg), annotation, self.expression(default), star)
+        name = bare.name(node.arg)
+        self.sources[id(name)] = node
+        return bare.parameter(name, annotation, self.expression(default), star)
 
     def _formatted(self, node: ast.JoinedStr) -> Any:
         return bare.formatted([self._formatted_part(each) for each in node.values])

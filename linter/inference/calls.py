@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import libcst as cst
 
 from stridelint.linter.inference import contexts, outs, transforms
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
 from stridelint.linter.inference.imports import tells
-from stridelint.linter.inference.path import MAX_CALL_DEPTH, Frame, Path, Returned
+from stridelint.linter.inference.path import MAX_CALL_DEPTH, Broke, Continued, Frame, Path, Returned
 from stridelint.linter.inference.scopes import Scope, dotted_name
 from stridelint.linter.inference.values import (
     NONE,
     Arguments,
     BoundMethod,
     Class,
+    Context,
     External,
     Function,
     GradMode,
@@ -109,6 +112,46 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
                 else Unknown("decorated")
             )
         function = replaced
+        if path.program.once(function.node, _makes_context, function.node):
+            return Context(lambda body: _within(path, node, function, args, body))
+    return _called(path, node, function, args)
+
+
+def _makes_context(node: cst.FunctionDef | cst.Lambda) -> bool:
+    return isinstance(node, cst.FunctionDef) and any(name.split(".")[-1] in ("contextmanager", "asynccontextmanager") for name in decorator_names(node))
+
+
+def _within(
+    path: Path, node: cst.CSTNode | None, function: Function, args: Arguments, body: Callable[[Value], None]
+) -> None:
+    """Run a function under @contextmanager, and `body` at its `yield`, as a part of the code that enters the context."""
+    count, left, ran = len(path.frames), [], []
+
+    def run(value: Value) -> None:
+        ran.append(value)
+        inner = path.frames[count:]
+        del path.frames[count:]
+        try:
+            body(value)
+        except (Returned, Broke, Continued) as way:
+            left.append(way)
+        finally:
+            path.frames += inner
+
+    _called(path, node, function, args, run)
+    if not ran:
+        body(Unknown("context"))
+    elif left:
+        raise left[0]
+
+
+def _called(
+    path: Path,
+    node: cst.CSTNode | None,
+    function: Function,
+    args: Arguments,
+    at_yield: Callable[[Value], None] | None = None,
+) -> Value:
     if path.program.is_foreign(function) and not tells(args):
         return Unknown("imported")
     depth = sum(1 for frame in path.frames if frame.function.node is function.node)
@@ -127,6 +170,7 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
         else None
     )
     frame = Frame(function, path.discard_site or discarded if discarded is not None else None, node)
+    frame.at_yield = at_yield
     outs.enter(path, frame, scope)
     saved, path.discarded, claim = path.grad_mode, None, path.claim
     around, path.transforms = path.transforms, path.transforms | {each.kind for each in function.transforms}
@@ -141,7 +185,8 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
         return transforms.gathered(path, result) if "vmap" in {each.kind for each in function.transforms} else result
     finally:
         path.frames.pop()
-        path.grad_mode = saved
+        if mode is not None:
+            path.grad_mode = saved
         path.transforms = around
         path.claim = claim
 

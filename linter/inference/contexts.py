@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import libcst as cst
 
-from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.path import Path, Raised
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.stores import assign
 from stridelint.linter.inference.values import (
+    NONE,
+    Context,
     Device,
     Dtype,
     External,
+    Function,
     GradMode,
     Instance,
-    Sequence as Sequence_,
     Unknown,
     Value,
 )
@@ -31,6 +34,8 @@ GRAD_OFF = frozenset(
     }
 )
 GRAD_ON = frozenset({"torch.enable_grad", "torch.autograd.enable_grad"})
+GRAD_OFF_OR_ON = {**dict.fromkeys(GRAD_OFF, False), **dict.fromkeys(GRAD_ON, True)}
+STACK = "contextlib.ExitStack"
 AUTOCAST = frozenset(
     {
         "torch.autocast",
@@ -44,37 +49,81 @@ MEANT_TO_FAIL = frozenset({"pytest.raises", "pytest.warns", "contextlib.suppress
 FAIL_METHODS = frozenset({"assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex", "assertRaisesRegexp"})
 
 
-@contextmanager
-def entered(path: Path, scope: Scope, items: Sequence[cst.WithItem]) -> Iterator[bool]:
-    """Enter the contexts of a `with` statement; yields whether exceptions end inside it."""
+def within(path: Path, scope: Scope, items: Sequence[cst.WithItem], body: Callable[[], None]) -> None:
+    """Run the body of a `with` statement in its contexts."""
+    if not items:
+        body()
+        return
+    item, rest = items[0], items[1:]
+    if is_meant_to_fail(path, scope, item.item):
+        try:
+            with path.mute():
+                _bind(path, scope, item, Unknown("context"))
+                within(path, scope, rest, body)
+        except Raised:
+            pass
+        return
     from stridelint.linter.inference.expressions import evaluate
 
-    saved = (path.grad_mode, path.autocast, path.default_device, path.muted)
-    swallow = False
+    before = _modes(path)
+    value = evaluate(path, scope, item.item)
+    if isinstance(value, Unknown) and _is_harmless(_called(path, scope, item.item)):
+        value = NONE
+    entered(path, value, lambda given: _bound(path, scope, items, given, body), before)
+
+
+def _bound(
+    path: Path, scope: Scope, items: Sequence[cst.WithItem], value: Value, body: Callable[[], None]
+) -> None:
+    _bind(path, scope, items[0], value)
+    within(path, scope, items[1:], body)
+
+
+def _bind(path: Path, scope: Scope, item: cst.WithItem, value: Value) -> None:
+    if item.asname is not None:
+        assign(path, scope, item.asname.name, value, item)
+
+
+_Modes: TypeAlias = tuple[bool | None, str, str | None]
+
+
+def _modes(path: Path) -> _Modes:
+    return path.grad_mode, path.autocast, path.default_device
+
+
+def entered(path: Path, context: Value, body: Callable[[Value], None], before: _Modes | None = None) -> None:
+    """Run `body` with what entering a context gives, and leave the context; `before`: the modes to go back to."""
+    before = _modes(path) if before is None else before
+    if isinstance(context, Context):
+        context.within(body)
+        return
+    value = enter(path, context)
+    changed = _modes(path) != before or _is_stack(context)
     try:
-        for item in items:
-            if is_meant_to_fail(path, scope, item.item):
-                path.muted += 1
-                swallow = True
-                value: Value = Unknown("context")
-            else:
-                value = evaluate(path, scope, item.item)
-                value = _enter(path, value)
-            if item.asname is not None:
-                assign(path, scope, item.asname.name, value, item)
-        yield swallow
+        body(value)
     finally:
-        path.grad_mode, path.autocast, path.default_device, path.muted = saved
+        _leave(path, context)
+        if changed:
+            path.grad_mode, path.autocast, path.default_device = before
 
 
-def _enter(path: Path, value: Value) -> Value:
-    if isinstance(value, External):  # `with torch.no_grad:` is not legal, `torch.no_grad()` is called
-        return Unknown("context")
+def _leave(path: Path, context: Value) -> None:
+    from stridelint.linter.inference.torch_api import hooks
+
+    method = _own_method(context, "__exit__")
+    if method is not None:
+        _call(path, method, [context, NONE, NONE, NONE])
+    elif isinstance(context, Instance) and context.external == hooks.HANDLE:
+        hooks.removed(context)
+
+
+def enter(path: Path, value: Value) -> Value:
+    """Enter a context for good; gives what `with ... as` would."""
     if isinstance(value, GradMode):
         path.grad_mode = value.enabled
         return value
-    if isinstance(value, Sequence_) and value.sample is not None:
-        return value.sample  # a generator under @contextmanager
+    if isinstance(value, Context):
+        return _left_open(path, value)
     if isinstance(value, Instance) and value.external in AUTOCAST:
         dtype, device = value.attributes.get("dtype"), value.attributes.get("device")
         known = isinstance(dtype, Dtype) and isinstance(device, Device)
@@ -83,28 +132,80 @@ def _enter(path: Path, value: Value) -> Value:
         path.default_device = value.name
     elif isinstance(value, Unknown) and value.why == "device":
         path.default_device = None
+    elif _is_stack(value):
+        return value
     elif isinstance(value, Instance) and value.cls is not None:
-        from stridelint.linter.inference.attributes import find_method
-        from stridelint.linter.inference.calls import call_function
-        from stridelint.linter.inference.values import Arguments
-
-        method = find_method(value, "__enter__")
-        return call_function(path, None, method, Arguments([value])) if method is not None else Unknown("context")
+        mode = next((GRAD_OFF_OR_ON[name] for name in value.cls.externals() if name in GRAD_OFF_OR_ON), None)
+        if mode is not None:
+            path.grad_mode = mode
+        method = _own_method(value, "__enter__")
+        return Unknown("context") if method is None else _call(path, method, [value])
+    elif isinstance(value, Unknown):
+        path.grad_mode = None if path.grad_mode else path.grad_mode  # it may turn gradients off
     return Unknown("context")
+
+
+def method_of(path: Path, context: Value, name: str, given: Value | None) -> Value:
+    """A method of a context: entered and left by hand, or a stack of them."""
+    if name == "__enter__":
+        if isinstance(context, GradMode):
+            context.previous = path.grad_mode
+        return enter(path, context)
+    if name == "enter_context" and given is not None:
+        return enter(path, given)
+    if name in ("__exit__", "close"):
+        path.grad_mode = context.previous if isinstance(context, GradMode) else None
+    return Unknown(name)
+
+
+def _is_stack(value: Value) -> bool:
+    return isinstance(value, Instance) and value.external == STACK
+
+
+def _left_open(path: Path, context: Context) -> Value:
+    """Enter a generator's context without leaving it: the modes stay what they are at its `yield`."""
+    seen: list[tuple[Value, _Modes]] = []
+    context.within(lambda value: seen.append((value, _modes(path))))
+    if not seen:
+        return Unknown("context")
+    value, (path.grad_mode, path.autocast, path.default_device) = seen[0]
+    return value
+
+
+def _is_harmless(dotted: str) -> bool:
+    """Something of torch or of the standard library, which leaves the grad mode alone."""
+    top = dotted.partition(".")[0]
+    return top == "torch" or top in sys.stdlib_module_names
+
+
+def _own_method(value: Value, name: str) -> Function | None:
+    from stridelint.linter.inference.attributes import find_method
+
+    return find_method(value, name) if isinstance(value, Instance) else None
+
+
+def _call(path: Path, method: Function, arguments: list[Value]) -> Value:
+    from stridelint.linter.inference.calls import call_function
+    from stridelint.linter.inference.values import Arguments
+
+    return call_function(path, None, method, Arguments(arguments))
 
 
 def is_meant_to_fail(path: Path, scope: Scope, node: cst.BaseExpression) -> bool:
     """`pytest.raises(...)`, `self.assertRaises(...)` and their like."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in FAIL_METHODS:
+        return True
+    return _called(path, scope, node) in MEANT_TO_FAIL
+
+
+def _called(path: Path, scope: Scope, node: cst.BaseExpression) -> str:
+    """The dotted name of what a call calls, if that is imported."""
     from stridelint.linter.inference.expressions import evaluate
 
-    if not isinstance(node, cst.Call):
-        return False
-    if isinstance(node.func, cst.Attribute) and node.func.attr.value in FAIL_METHODS:
-        return True
-    if not isinstance(node.func, (cst.Name, cst.Attribute)):
-        return False
+    if not isinstance(node, cst.Call) or not isinstance(node.func, (cst.Name, cst.Attribute)):
+        return ""
     callee = evaluate(path, scope, node.func)
-    return isinstance(callee, External) and callee.dotted in MEANT_TO_FAIL
+    return callee.dotted if isinstance(callee, External) else ""
 
 
 def grad_mode_of(path: Path, value: Value) -> GradMode | None:
@@ -119,4 +220,4 @@ def grad_mode_of(path: Path, value: Value) -> GradMode | None:
     return None
 
 
-__all__ = ["entered", "grad_mode_of", "is_meant_to_fail"]
+__all__ = ["enter", "entered", "grad_mode_of", "is_meant_to_fail", "method_of", "within"]

@@ -358,9 +358,15 @@ def _await(path: Path, scope: Scope, node: cst.Await) -> Value:
 
 
 def _yield(path: Path, scope: Scope, node: cst.Yield) -> Value:
-    if node.value is not None:
-        value = node.value.item if isinstance(node.value, cst.From) else node.value
-        path.frames[-1].yielded.append(evaluate(path, scope, value)) if path.frames else evaluate(path, scope, value)
+    value = node.value.item if isinstance(node.value, cst.From) else node.value
+    given = NONE if value is None else evaluate(path, scope, value)
+    if path.frames:
+        frame = path.frames[-1]
+        at_yield, frame.at_yield = frame.at_yield, None
+        if at_yield is not None:
+            at_yield(given)
+        elif value is not None:
+            frame.yielded.append(given)
     return Unknown("yield")
 
 

@@ -18,7 +18,7 @@ from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.values import Instance, Unknown, Value
 
-See: TypeAlias = Callable[[Path, Value], None]
+See: TypeAlias = Callable[[Path, cst.CSTNode, Value], None]
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,21 @@ class Looks:
     before: Mapping[int, tuple[cst.CSTNode, ...]] = field(default_factory=dict)
     after: Mapping[int, tuple[cst.CSTNode, ...]] = field(default_factory=dict)
 
+    def __add__(self, other: Looks) -> Looks:
+        """All of both."""
+        return Looks(self.values | other.values, _both(self.before, other.before), _both(self.after, other.after))
+
+
+_Targets: TypeAlias = Mapping[int, tuple[cst.CSTNode, ...]]
+
+
+def _both(one: _Targets, other: _Targets) -> _Targets:
+    return {key: (*one.get(key, ()), *other.get(key, ())) for key in (*one, *other)}
+
 
 @contextmanager
 def observed(looks: Looks, see: See) -> Iterator[None]:
-    """Tell `see` each value that `looks` asks for, on every path. The handlers are one for the process: not for threads."""
+    """Tell `see` of each node that `looks` asks for what it is, on every path. The handlers are one for the process: not for threads."""
     tables: tuple[dict[type[cst.CSTNode], Any], ...] = (expressions.HANDLERS, statements.HANDLERS)
     originals = [dict(table) for table in tables]
     try:
@@ -58,7 +69,7 @@ def _watched(handler: Callable[..., Any], looks: Looks, see: See) -> Callable[..
             _look_up(path, scope, target, see)
         value = handler(path, scope, node, *more)
         if key in values:
-            see(path, value)
+            see(path, node, value)
         for target in after.get(key, ()):
             _look_up(path, scope, target, see)
         return value
@@ -75,4 +86,4 @@ def _look_up(path: Path, scope: Scope, target: cst.CSTNode, see: See) -> None:
         owner = scope.values.get(target.value.value)
         value = owner.attributes.get(target.attr.value) if isinstance(owner, (Instance, Unknown)) else None
     if value is not None:
-        see(path, value)
+        see(path, target, value)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import libcst as cst
 
-from stridelint.linter.inference.attributes import decorator_names
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.scopes import ModuleScope, Scope, dotted_name
-from stridelint.linter.inference.values import Constant, Sequence, Unknown, Value, is_none
+from stridelint.linter.inference.scopes import ModuleScope, Scope, dotted_name, flat_statements
+from stridelint.linter.inference.values import Class, Constant, Sequence, Unknown, Value, is_none
 from stridelint.rules.forms.walking import source_code
 
 MAX_CHOICES = 24
@@ -49,7 +50,9 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def choices_of(path: Path, scope: ModuleScope, node: cst.FunctionDef, owner: cst.ClassDef | None) -> list[Choices]:
+def choices_of(
+    path: Path, scope: ModuleScope, node: cst.FunctionDef, owner: cst.ClassDef | None, fixtures: Fixtures
+) -> list[Choices]:
     """All lists of choices that a test runs through."""
     found: list[Choices] = []
     decorators = [*node.decorators, *(owner.decorators if owner is not None else ())]
@@ -66,7 +69,7 @@ def choices_of(path: Path, scope: ModuleScope, node: cst.FunctionDef, owner: cst
     given = {name for choices in found for choice in choices.choices for name in choice.names}
     for param in node.params.params:
         if param.name.value not in given:
-            found += _of_fixture(path, scope, param.name.value, set())
+            found += _of_fixture(path, scope, param.name.value, fixtures, set())
     return found
 
 
@@ -95,13 +98,43 @@ def _marked(block: cst.Module | cst.BaseSuite) -> list[cst.BaseExpression]:
     ]
 
 
-def fixture_node(scope: ModuleScope, name: str) -> cst.FunctionDef | None:
-    """The fixture of this name in the file."""
-    binding = scope.index.find(name)
-    node = None if binding is None else binding.node
-    return (
-        node if isinstance(node, cst.FunctionDef) and any("fixture" in each for each in decorator_names(node)) else None
-    )
+@dataclass(frozen=True)
+class Fixture:
+    """A function that makes a test's argument; `owner` is the class whose method it is; `automatic`: it always runs."""
+
+    node: cst.FunctionDef
+    owner: Class | None
+    automatic: bool
+
+
+Fixtures: TypeAlias = Mapping[str, Fixture]
+
+
+def fixtures_of(path: Path, cls: Class | None) -> Fixtures:
+    """The fixtures that a test of this class may name: those of the file, and those of the class and its bases."""
+    module = path.program.module
+    found = dict(path.program.once(module, _module_fixtures, module))
+    for owner in reversed(cls.linearized() if cls is not None else ()):
+        found.update(_fixtures(owner.node.body.body, owner))
+    return found
+
+
+def _module_fixtures(module: cst.Module) -> dict[str, Fixture]:
+    return _fixtures(flat_statements(module.body), None)
+
+
+def _fixtures(statements: Iterable[cst.CSTNode], owner: Class | None) -> dict[str, Fixture]:
+    found = {}
+    for node in statements:
+        for decorator in node.decorators if isinstance(node, cst.FunctionDef) else ():
+            called = decorator.decorator
+            target, args = (called.func, called.args) if isinstance(called, cst.Call) else (called, ())
+            if isinstance(node, cst.FunctionDef) and "fixture" in dotted_name(target):
+                options = {arg.keyword.value: arg.value for arg in args if arg.keyword is not None}
+                alias, automatic = options.get("name"), options.get("autouse")
+                name = alias.evaluated_value if isinstance(alias, cst.SimpleString) else node.name.value
+                found[str(name)] = Fixture(node, owner, isinstance(automatic, cst.Name) and automatic.value == "True")
+    return found
 
 
 def request_of(name: str) -> str:
@@ -109,11 +142,11 @@ def request_of(name: str) -> str:
     return f"{name}/request.param"
 
 
-def _of_fixture(path: Path, scope: ModuleScope, name: str, seen: set[str]) -> list[Choices]:
-    node = fixture_node(scope, name)
-    if node is None or name in seen:
+def _of_fixture(path: Path, scope: ModuleScope, name: str, fixtures: Fixtures, seen: set[str]) -> list[Choices]:
+    if name not in fixtures or name in seen:
         return []
     seen.add(name)
+    node = fixtures[name].node
     found: list[Choices] = []
     for decorator in node.decorators:
         call = decorator.decorator
@@ -121,7 +154,7 @@ def _of_fixture(path: Path, scope: ModuleScope, name: str, seen: set[str]) -> li
             if arg.keyword is not None and arg.keyword.value == "params" and isinstance(call, cst.Call):
                 found.append(_choices(path, scope, call, (request_of(name),), arg.value))
     for param in node.params.params:
-        found += _of_fixture(path, scope, param.name.value, seen)
+        found += _of_fixture(path, scope, param.name.value, fixtures, seen)
     return found
 
 

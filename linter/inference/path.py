@@ -79,6 +79,7 @@ class Frame:
     call: how it is called.
     given_out, out_parameter: what was passed as `out`, unless that is None.
     returning: the `return` statement that ends it.
+    at_yield: what is to happen at its first `yield`, if it makes a context.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Frame:
         self.call = call
         self.discarded_call = discarded_call
         self.yielded: list[Value] = []
+        self.at_yield: Callable[[Value], None] | None = None
         self.given_out: Value | None = None
         self.out_parameter: OutParameter | None = None
         self.returning: cst.Return | None = None
@@ -132,7 +134,6 @@ class Path:
         self.recorded: list[TensorEvent] | None = None
         self.module_scope: ModuleScope | None = None
         self.modules: dict[str, ModuleScope | None] = {}
-        self.fixture_values: dict[str, Value] = {}
         self.transforms: frozenset[str] = frozenset()
         self.resized: dict[int, Callable[[], None]] = {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar, cast
 
 import libcst as cst
@@ -13,6 +13,7 @@ import libcst as cst
 from stridelint.linter.inference.imports import MAX_MODULES, Imports
 from stridelint.linter.inference.scopes import ModuleIndex
 from stridelint.linter.inference.values import Function, Instance
+from stridelint.linter.statistics import judged
 from stridelint.rules.events import Note, Site, TensorEvent, TestEvent
 from stridelint.rules.forms.walking import source_code, walk
 from stridelint.rules.rule import Finding, Rule
@@ -81,6 +82,7 @@ class Program:
         self.until = until
         self.rules = [rule() for rule in rules]
         self.findings: dict[tuple[str, int], Finding] = {}
+        self.failures: dict[type[Rule], Exception] = {}
         self.storages = itertools.count(1)
         self.templates: dict[int, Instance] = {}
         self.result_types: dict[object, tuple[str | None, str | None]] = {}
@@ -169,7 +171,7 @@ class Program:
     def judge(self, event: TensorEvent, through: cst.CSTNode | None = None) -> None:
         """Show an event to the rules that listen to it; `through` is the call that led to it into another file."""
         for rule in (*self._now.general, *self._now.listeners.get(event.op, ())):
-            for finding in rule.check(event):
+            for finding in self._asked(rule, rule.check, event):
                 if through is not None:
                     note = Note(Site(through), "this call leads there")
                     finding = dataclasses.replace(finding, notes=(*finding.notes, note))
@@ -178,14 +180,29 @@ class Program:
     def judge_test(self, test: TestEvent) -> None:
         """Show a test function to the rules about tests."""
         for rule in self.rules:
-            for finding in rule.check_test(test):
+            for finding in self._asked(rule, rule.check_test, test):
                 self.add(finding)
 
     def judge_module(self) -> None:
         """Show the file's code to the rules about how it is written."""
         for rule in self.rules:
-            for finding in rule.check_module(self.module):
+            for finding in self._asked(rule, rule.check_module, self.module):
                 self.add(finding)
+
+    def _asked(self, rule: Rule, check: Callable[[Argument], Iterable[Finding]], about: Argument) -> Sequence[Finding]:
+        """What a rule finds. One that fails is heard no more in this file, and the others go on."""
+        if type(rule) in self.failures:
+            return ()
+        try:
+            found = tuple(judged(rule.code, check, about))
+            if not all(isinstance(each, Finding) for each in found):
+                raise TypeError(f"{check.__name__} must yield findings, not {found[0]!r}")
+        except Exception as error:
+            if self.until is not None:  # what is asked of nodes that cannot answer is asked again of others
+                raise
+            self.failures[type(rule)] = error
+            return ()
+        return found
 
     def reported(self) -> list[Finding]:
         """The findings, without those that another one explains."""

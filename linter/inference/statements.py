@@ -232,12 +232,7 @@ def settled(value: Value, before: object) -> Value:
 
 
 def _with(path: Path, scope: Scope, node: cst.With) -> None:
-    with contexts.entered(path, scope, node.items) as swallow:
-        try:
-            execute(path, scope, node.body)
-        except Raised:
-            if not swallow:
-                raise
+    contexts.within(path, scope, node.items, lambda: execute(path, scope, node.body))
 
 
 def _try(path: Path, scope: Scope, node: cst.Try) -> None:

@@ -11,7 +11,7 @@ import libcst as cst
 from stridelint.linter.inference import parameters, roots
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
 from stridelint.linter.inference.calls import call_function
-from stridelint.linter.inference.parametrized import Choice, choices_of, fixture_node, request_of, words_of
+from stridelint.linter.inference.parametrized import Choice, Fixtures, choices_of, fixtures_of, request_of, words_of
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised, Returned
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.scopes import ModuleScope, flat_statements, make_class
@@ -83,7 +83,8 @@ class _Runs:
             cls = (
                 found if isinstance(found, Class) and found.node is self.owner else make_class(path, scope, self.owner)
             )
-        lists = choices_of(path, scope, self.node, self.owner)
+        fixtures = fixtures_of(path, cls)
+        lists = choices_of(path, scope, self.node, self.owner, fixtures)
         self.total = math.prod(len(each.choices) for each in lists)
         self.complete &= self.total <= MAX_RUNS and all(each.complete for each in lists)
         chosen = next(itertools.islice(itertools.product(*(each.choices for each in lists)), self.index, None), ())
@@ -93,7 +94,7 @@ class _Runs:
             self.words |= choice.words
         path.recorded = []
         try:
-            _call(path, scope, self.node, cls, chosen)
+            _call(path, scope, self.node, cls, chosen, fixtures)
         except BudgetExhausted:
             self.complete = False
             raise
@@ -103,13 +104,18 @@ class _Runs:
 
 
 def _call(
-    path: Path, scope: ModuleScope, node: cst.FunctionDef, cls: Class | None, choices: tuple[Choice, ...]
+    path: Path,
+    scope: ModuleScope,
+    node: cst.FunctionDef,
+    cls: Class | None,
+    choices: tuple[Choice, ...],
+    fixtures: Fixtures,
 ) -> None:
     values: dict[str, Value] = {}
     for choice in choices:
         values.update(zip(choice.names, choice.values))
     args = Arguments()
-    function = Function(node, scope)
+    function, instance = Function(node, scope), None
     params = [*node.params.posonly_params, *node.params.params]
     if cls is not None and "staticmethod" not in decorator_names(node):
         instance = parameters.ordinary_instance(path, cls)
@@ -117,6 +123,9 @@ def _call(
             method = find_method(instance, name)
             if method is not None:
                 call_function(path, None, method, Arguments([instance], unknown_star=True))
+    making = _Making(path, scope, fixtures, values, instance)
+    if instance is not None and cls is not None:
+        making.automatic()
         instance.hazy = set()
         function = Function(node, class_scope(cls), cls)
         args.positional.append(instance)
@@ -128,42 +137,58 @@ def _call(
         elif param.default is not None:
             args.positional.append(parameters.argument(path, scope, param, args.defaulted))
         else:
-            args.positional.append(fixture(path, scope, name, param, values))
+            args.positional.append(making.value(param))
     roots.call_root(path, function, args)
 
 
-def fixture(path: Path, scope: ModuleScope, name: str, param: cst.Param, given: dict[str, Value]) -> Value:
-    """What a fixture of the file gives; else unknown."""
-    if name in path.fixture_values:
-        return path.fixture_values[name]
-    node = fixture_node(scope, name)
-    if node is None:
-        return parameters.argument(path, scope, param, set())
-    path.fixture_values[name] = Unknown(name)
-    args = Arguments([_fixture_argument(path, scope, name, each, given) for each in node.params.params])
-    try:
-        with path.mute():
-            value = call_function(path, None, Function(node, scope), args)
-    except (Raised, Returned):
-        value = Unknown(name)
-    if (
-        isinstance(value, Sequence)
-        and value.items is None
-        and value.element is not None
-        and any(isinstance(each, cst.Yield) for each in walk(node, cst.Yield))
-    ):
-        value = value.element()
-    path.fixture_values[name] = value
-    return value
+class _Making:
+    """What the fixtures give to one run of a test; `receiver` is the object whose method the test is."""
 
+    def __init__(
+        self, path: Path, scope: ModuleScope, fixtures: Fixtures, given: dict[str, Value], receiver: Instance | None
+    ) -> None:
+        self.path, self.scope, self.fixtures, self.given, self.receiver = path, scope, fixtures, given, receiver
+        self.made: dict[str, Value] = {}
 
-def _fixture_argument(path: Path, scope: ModuleScope, name: str, param: cst.Param, given: dict[str, Value]) -> Value:
-    own = param.name.value
-    if own != "request":
-        return given[own] if own in given else fixture(path, scope, own, param, given)
-    request = Instance(None, "pytest.FixtureRequest")
-    request.attributes["param"] = given.get(request_of(name), Unknown("param"))
-    return request
+    def value(self, param: cst.Param) -> Value:
+        """What a parameter gets: the fixture of its name, if the file has one."""
+        name = param.name.value
+        if name in self.given:
+            return self.given[name]
+        if name not in self.fixtures:
+            return parameters.argument(self.path, self.scope, param, set())
+        if name not in self.made:
+            self.made[name] = Unknown(name)
+            self.made[name] = self._run(name)
+        return self.made[name]
+
+    def automatic(self) -> None:
+        """Run the fixtures of the class that prepare each test."""
+        for name, each in self.fixtures.items():
+            if each.automatic and each.owner is not None and name not in self.made:
+                self.made[name] = self._run(name)
+
+    def _run(self, name: str) -> Value:
+        made = self.fixtures[name]
+        node, args = made.node, Arguments()
+        function, params = Function(node, self.scope), node.params.params
+        if made.owner is not None and self.receiver is not None and "staticmethod" not in decorator_names(node):
+            function, params = Function(node, class_scope(made.owner), made.owner), params[1:]
+            args.positional.append(self.receiver)
+        args.positional += [self._request(name) if each.name.value == "request" else self.value(each) for each in params]
+        try:
+            with self.path.mute():
+                value = call_function(self.path, None, function, args)
+        except (Raised, Returned):
+            return Unknown(name)
+        if isinstance(value, Sequence) and value.items is None and value.element is not None and any(walk(node, cst.Yield)):
+            value = value.element()
+        return value
+
+    def _request(self, name: str) -> Value:
+        request = Instance(None, "pytest.FixtureRequest")
+        request.attributes["param"] = self.given.get(request_of(name), Unknown("param"))
+        return request
 
 
 def _names(node: cst.FunctionDef, owner: cst.ClassDef | None) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference.attributes import decorator_names
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     Arguments,
@@ -37,7 +38,7 @@ def transformed(target: Value | None, transform: Transform | None) -> Value:
         return made
     if isinstance(target, BoundMethod) and target.function is not None:
         inner = transformed(target.function, transform)
-        if isinstance(inner, Function) and transform.kind == "compile":
+        if isinstance(inner, Function):
             return BoundMethod(target.receiver, target.name, inner, target.cls)
     if isinstance(target, Instance) and transform.kind == "compile":
         target.transforms = (transform,)
@@ -64,7 +65,7 @@ def mapped(path: Path, function: Function, args: Arguments) -> Arguments:
     """The arguments that a function under vmap sees: slices of those it is called with."""
     for transform in function.transforms:
         if transform.kind == "vmap":
-            first = 1 if function.owner is not None and args.positional else 0
+            first = 1 if _has_receiver(function) else 0
             values = [
                 value if index < first else _slice(path, value, _axis(transform.in_dims, index - first))
                 for index, value in enumerate(args.positional)
@@ -72,6 +73,11 @@ def mapped(path: Path, function: Function, args: Arguments) -> Arguments:
             keywords = {name: _slice(path, value, 0) for name, value in args.keywords.items()}
             args = Arguments(values, keywords, args.nodes, args.unknown_star, args.defaulted)
     return args
+
+
+def _has_receiver(function: Function) -> bool:
+    node = function.node
+    return function.owner is not None and not (isinstance(node, cst.FunctionDef) and "staticmethod" in decorator_names(node))
 
 
 def _axis(in_dims: Value | None, index: int) -> int | None:

@@ -337,6 +337,17 @@ class Instance(Value):
         return self.cls.is_module if self.cls is not None else self.external.startswith("torch.nn.")
 
 
+class Context(Value):
+    """What a function under @contextmanager returns.
+
+    within: runs the function, and at its `yield` what it is given; that gets the value yielded.
+    """
+
+    def __init__(self, within: Callable[[Callable[[Value], None]], None]) -> None:
+        super().__init__()
+        self.within = within
+
+
 class BoundMethod(Value):
     """`receiver.name`, to be called.
 

@@ -19,7 +19,7 @@ class Context(NamedTuple):
     """root: the folder that paths in reports for platforms are relative to, that of the repository.
 
     show_skipped: name the files that were not analysed. show_suppressed: also findings that are hidden or in a baseline,
-    in formats that can mark them. remark: tells the user what a report leaves out. paths: what was checked, as the user
+    in formats that can mark them. quiet: no summary, in text. remark: tells the user what a report leaves out. paths: what was checked, as the user
     named it. day: when, as text.
     """
 
@@ -30,6 +30,7 @@ class Context(NamedTuple):
     statistics: bool = False
     unsafe_fixes: bool = False
     colour: bool = False
+    quiet: bool = False
     remark: Callable[[str], None] = ignore
     paths: tuple[str, ...] = ()
     day: str = ""
@@ -46,6 +47,21 @@ class Context(NamedTuple):
     def place(self, path: str) -> str:
         """A path as platforms want it, or as it is if the file lies elsewhere."""
         return self.relative(path) or path.replace(os.sep, "/")
+
+
+    def where(self, path: str, line: int) -> str:
+        """A line of a file, in words: "line 3", in a notebook "cell 4, line 3"."""
+        cell, number = self.sources.cell(path, line)
+        return f"cell {cell}, line {number}" if cell else f"line {number}"
+
+    def at(self, path: str, line: int, column: int | None = None) -> str:
+        """A line of a file as it follows the path: ":3", in a notebook ":cell 4:3"; with a column ":3:6"."""
+        cell, number = self.sources.cell(path, line)
+        return (f":cell {cell}:" if cell else ":") + str(number) + ("" if column is None else f":{column}")
+
+    def told(self, path: str, line: int, message: str) -> str:
+        """A message for a report that names lines of the very file: in a notebook it begins with the cell."""
+        return f"{self.where(path, line)}: {message}" if self.sources.cell(path, line)[0] else message
 
 
 def root_of(folder: str) -> str:

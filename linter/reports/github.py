@@ -26,20 +26,24 @@ def render(report: Report, context: Context) -> str:
 
 
 def _annotation(finding: Reported, context: Context) -> str:
-    place = {"file": line(context.place(finding.path)), "line": str(finding.line)}
-    if finding.end_line == finding.line:  # GitHub refuses columns of a range of lines
-        place |= {"col": str(finding.column), "endColumn": str(finding.end_column)}
+    first, column = context.sources.in_file(finding.path, finding.line, finding.column)
+    last, end_column = context.sources.in_file(finding.path, finding.end_line, finding.end_column, behind=True)
+    place = {"file": line(context.place(finding.path)), "line": str(first)}
+    if first == last:  # GitHub refuses columns of a range of lines
+        place |= {"col": str(column), "endColumn": str(end_column)}
     else:
-        place["endLine"] = str(finding.end_line)
+        place["endLine"] = str(last)
     place["title"] = line(f"{finding.code} {finding.name}")
     properties = ",".join(f"{name}={_property(value)}" for name, value in place.items())
     return f"::{LEVELS[finding.severity]} {properties}::{_data(chr(10).join(_message(finding, context)))}"
 
 
 def _message(finding: Reported, context: Context) -> Iterator[str]:
-    yield line(finding.message) + (" (possible)" if finding.confidence == "possible" else "")
+    message = context.told(finding.path, finding.line, line(finding.message))
+    yield message + (" (possible)" if finding.confidence == "possible" else "")
     for note in finding.notes:
-        where = f"line {note.line}" if note.path == finding.path else f"{line(context.place(note.path))}:{note.line}"
+        at = line(context.place(note.path)) + context.at(note.path, note.line)
+        where = context.where(note.path, note.line) if note.path == finding.path else at
         yield f"{where}: {line(note.message)}"
     if finding.probe is not None:
         yield f"probe: {line(verdict(finding.probe))}"

@@ -21,10 +21,13 @@ def render(report: Report, context: Context) -> str:
 
 def _issue(finding: Reported, fingerprint: str, context: Context) -> dict[str, object]:
     path = line(context.place(finding.path))
+    first, column = context.sources.in_file(finding.path, finding.line, finding.column)
+    last, end_column = context.sources.in_file(finding.path, finding.end_line, finding.end_column, behind=True)
+    message = context.told(finding.path, finding.line, line(finding.message))
     return {
         "type": "issue",
         "check_name": finding.code,
-        "description": f"{finding.code} [{line(finding.name)}] {line(finding.message)}",
+        "description": f"{finding.code} [{line(finding.name)}] {message}",
         "content": {"body": "\n".join(_story(finding, context))},
         "categories": ["Bug Risk"],
         "severity": SEVERITIES[finding.severity],
@@ -32,17 +35,19 @@ def _issue(finding: Reported, fingerprint: str, context: Context) -> dict[str, o
         "fingerprint": hashlib.sha256(f"{path}\0{fingerprint}".encode()).hexdigest()[:32],
         "location": {
             "path": path,
-            "lines": {"begin": finding.line, "end": finding.end_line},
+            "lines": {"begin": first, "end": last},
             "positions": {
-                "begin": {"line": finding.line, "column": finding.column},
-                "end": {"line": finding.end_line, "column": finding.end_column},
+                "begin": {"line": first, "column": column},
+                "end": {"line": last, "column": end_column},
             },
         },
     }
 
 
 def _story(finding: Reported, context: Context) -> list[str]:
-    told = [f"{line(context.place(note.path))}:{note.line}: {line(note.message)}" for note in finding.notes]
+    told = [
+        f"{line(context.place(note.path))}{context.at(note.path, note.line)}: {line(note.message)}" for note in finding.notes
+    ]
     if finding.probe is not None:
         told.append(f"probe: {line(verdict(finding.probe))}")
     return told

@@ -100,7 +100,7 @@ def _header(report: Report, context: Context) -> Iterator[str]:
     for number, text in (
         (len({each.path for each in report.skipped}), "not analysed"),
         (report.excluded, "excluded"),
-        (report.suppressed, "hidden by noqa"),
+        (report.suppressed, "hidden by comments"),
         (len(report.known), "in the baseline"),
     ):
         facts += [f"{number:,} {text}"] if number else []

@@ -20,7 +20,7 @@ _AROUND = 2  # lines of code before and behind
 _MOST_LINES = 14
 _MOST_LAYOUTS = 4
 _MOST_CHANGES = 12
-MARKS = {"known": "in the baseline", "hidden": "noqa", "": ""}
+MARKS = {"known": "in the baseline", "hidden": "suppressed", "": ""}
 
 
 def card(finding: Reported, fingerprint: str, mark: str, is_open: bool, context: Context, drawings: Drawings) -> str:
@@ -43,7 +43,7 @@ def card(finding: Reported, fingerprint: str, mark: str, is_open: bool, context:
         f'<details class="finding {finding.severity}" id="f-{markup(fingerprint.replace(":", "-"))}"{attributes}'
         f"{' open' if is_open else ''}>",
         f'<summary><span class="severity">{finding.severity}</span> <span class="code">{_inline(finding.code)}</span> '
-        f'<span class="place">line {finding.line}</span>{shown}'
+        f'<span class="place">{context.where(finding.path, finding.line)}</span>{shown}'
         f'<span class="message">{_inline(finding.message)}</span></summary>',
         '<div class="body">',
         excerpt(finding, context),
@@ -71,15 +71,16 @@ def excerpt(finding: Reported, context: Context) -> str:
     """The marked code with some lines around it."""
     whole = context.sources.lines(finding.path) if context.sources.is_unchanged(finding) else []
     if not whole:
-        return _code([(finding.line, finding.excerpt, _span(finding, finding.line, finding.excerpt))])
-    first = max(1, finding.line - _AROUND)
-    last = min(len(whole), finding.end_line + _AROUND, first + _MOST_LINES)
+        return _code([(finding.line, finding.excerpt, _span(finding, finding.line, finding.excerpt))], finding, context)
+    around = context.sources.around(finding.path, finding.line)
+    first = max(around[0], finding.line - _AROUND)
+    last = min(around[-1], finding.end_line + _AROUND, first + _MOST_LINES)
     rows = [(number, whole[number - 1]) for number in range(first, last + 1)]
     while rows[-1][0] > finding.end_line and not rows[-1][1].strip():
         rows.pop()
     while rows[0][0] < finding.line and not rows[0][1].strip():
         rows.pop(0)
-    return _code([(number, text, _span(finding, number, text)) for number, text in rows])
+    return _code([(number, text, _span(finding, number, text)) for number, text in rows], finding, context)
 
 
 def _span(finding: Reported, number: int, text: str) -> tuple[int, int] | None:
@@ -90,7 +91,7 @@ def _span(finding: Reported, number: int, text: str) -> tuple[int, int] | None:
     return start, finding.end_column - 1 if number == finding.end_line else len(text.rstrip())
 
 
-def _code(rows: list[tuple[int, str, tuple[int, int] | None]]) -> str:
+def _code(rows: list[tuple[int, str, tuple[int, int] | None]], finding: Reported, context: Context) -> str:
     shared = _indentation(text for _, text, _ in rows)
     lines = []
     for number, text, span in rows:
@@ -100,7 +101,8 @@ def _code(rows: list[tuple[int, str, tuple[int, int] | None]]) -> str:
             marked = markup_code(text[start:end])
             shown = f"{markup_code(text[shared:start])}<mark>{marked}</mark>{markup_code(text[end:])}"
         kind = "at" if span is not None else ""
-        lines.append(f'<span class="row {kind}"><span class="number">{number}</span>{shown}</span>')
+        told = context.sources.cell(finding.path, number)[1]
+        lines.append(f'<span class="row {kind}"><span class="number">{told}</span>{shown}</span>')
     return f'<pre class="excerpt">{"".join(lines)}</pre>'
 
 
@@ -127,7 +129,8 @@ def _story(finding: Reported, context: Context) -> Iterator[str]:
 
 
 def _step(path: str, number: int, code: str, message: str, finding: Reported, context: Context) -> str:
-    where = f"line {number}" if path == finding.path else f"{_inline(context.place(path))}:{number}"
+    elsewhere = _inline(context.place(path)) + context.at(path, number)
+    where = context.where(path, number) if path == finding.path else elsewhere
     shown = f"<code>{_inline(code.strip())}</code>" if code.strip() else ""
     return f'<li><span class="where">{where}</span>{shown}<span class="what">{message}</span></li>'
 

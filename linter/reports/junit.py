@@ -37,9 +37,11 @@ def _suite(path: str, findings: list[Reported], skipped: list[Skipped], context:
         f'  <testsuite name="{name}" tests="{tests}" failures="{len(findings)}" errors="0" skipped="{len(skipped)}" time="0">'
     )
     for finding in findings:
-        title = _attribute(f"{finding.code} {finding.name} {finding.line}:{finding.column}")
-        yield f'    <testcase classname="{name}" name="{title}" file="{name}" line="{finding.line}" time="0">'
-        yield f'      <failure type="{_attribute(finding.severity)}" message="{_attribute(finding.message)}">'
+        at = context.at(finding.path, finding.line, finding.column).removeprefix(":")
+        title, number = _attribute(f"{finding.code} {finding.name} {at}"), context.sources.in_file(path, finding.line)[0]
+        message = _attribute(context.told(finding.path, finding.line, finding.message))
+        yield f'    <testcase classname="{name}" name="{title}" file="{name}" line="{number}" time="0">'
+        yield f'      <failure type="{_attribute(finding.severity)}" message="{message}">'
         yield "\n".join(markup(told) for told in _body(finding, context))
         yield "      </failure>"
         yield "    </testcase>"
@@ -51,11 +53,12 @@ def _suite(path: str, findings: list[Reported], skipped: list[Skipped], context:
 
 
 def _body(finding: Reported, context: Context) -> Iterator[str]:
-    yield f"{line(context.place(finding.path))}:{finding.line}:{finding.column}: {line(finding.message)}"
+    at = context.at(finding.path, finding.line, finding.column)
+    yield f"{line(context.place(finding.path))}{at}: {line(finding.message)}"
     if finding.excerpt.strip():
-        yield f"    {finding.line} | {line(finding.excerpt.strip())}"
+        yield f"    {context.sources.cell(finding.path, finding.line)[1]} | {line(finding.excerpt.strip())}"
     for note in finding.notes:
-        yield f"    {line(context.place(note.path))}:{note.line}: {line(note.message)}"
+        yield f"    {line(context.place(note.path))}{context.at(note.path, note.line)}: {line(note.message)}"
     if finding.probe is not None:
         yield f"    probe: {line(verdict(finding.probe))}"
 

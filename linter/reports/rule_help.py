@@ -25,13 +25,13 @@ class RuleHelp(NamedTuple):
 
     @property
     def uri(self) -> str:
-        """Where the page is."""
-        return f"{HOME}/blob/main/docs/rules/{self.code}.md"
+        """Where the page is; "" for a local rule."""
+        return "" if self.family == "local" else f"{HOME}/blob/main/docs/rules/{self.code}.md"
 
     @property
     def family(self) -> str:
         """What the rule is about."""
-        return FAMILIES.get(self.code[3:4], "run")
+        return FAMILIES.get(self.code[3:4], "run") if self.code.startswith("TLC") else "local"
 
     def markdown(self) -> str:
         """The page."""

@@ -17,6 +17,7 @@ from stridelint.linter.reports import rule_help
 from stridelint.linter.reports.context import SEVERITIES, Context
 from stridelint.linter.reports.escaping import visible
 from stridelint.linter.reports.rule_help import RuleHelp
+from stridelint.linter.source import NOTEBOOK
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 BASE = "%SRCROOT%"
@@ -117,7 +118,7 @@ def _rule(rule: RuleHelp) -> Document:
         "shortDescription": {"text": _short(rule.name.replace("-", " ").capitalize())},
         "fullDescription": {"text": _short(rule.what)},
         "help": {"text": rule.plain(), "markdown": rule.markdown()},
-        "helpUri": rule.uri,
+        **({"helpUri": rule.uri} if rule.uri else {}),
         "defaultConfiguration": {"level": rule.severity},
         "properties": {
             "tags": ["pytorch", "correctness", rule.family],
@@ -146,7 +147,10 @@ class _Places:
 
     def region(self, path: str, start: tuple[int, int], end: tuple[int, int], first: str | None = None) -> Document:
         """A range of (line, column), both from 1; `first` is the text of its first line, if it is known."""
-        line = self.context.sources.line
+        sources = self.context.sources
+        if path.endswith(NOTEBOOK):
+            start, end, first = sources.in_file(path, *start), sources.in_file(path, *end, behind=True), None
+        line = sources.line_in_file
         return {
             "startLine": start[0],
             "startColumn": _units(line(path, start[0]) if first is None else first, start[1]),
@@ -156,8 +160,9 @@ class _Places:
 
     def line(self, path: str, number: int, message: str) -> Document:
         """A whole line, with what is to be said of it."""
-        physical = {"artifactLocation": self.artifact(path), "region": {"startLine": max(number, 1)}}
-        return {"physicalLocation": physical, "message": {"text": visible(message)}}
+        first, _ = self.context.sources.in_file(path, max(number, 1))
+        physical = {"artifactLocation": self.artifact(path), "region": {"startLine": first}}
+        return {"physicalLocation": physical, "message": {"text": visible(self.context.told(path, number, message))}}
 
 
 def _quoted(path: str) -> str:
@@ -175,10 +180,10 @@ def _result(
 ) -> Document:
     start, end = (finding.line, finding.column), (finding.end_line, finding.end_column)
     region = places.region(finding.path, start, end, finding.excerpt)
-    if finding.excerpt:
+    if finding.excerpt and not finding.path.endswith(NOTEBOOK):  # there the line is one of JSON
         region["snippet"] = {"text": visible(finding.excerpt)}
     physical = {"artifactLocation": places.artifact(finding.path), "region": region}
-    line_hash = places.context.sources.line_hash(finding.path, finding.line)
+    line_hash = places.context.sources.line_hash(finding.path, region["startLine"])
     hashes = {"primaryLocationLineHash": line_hash} if line_hash else {}
     result: Document = {
         "ruleId": finding.code,
@@ -186,7 +191,7 @@ def _result(
         "level": finding.severity,
         "kind": "fail",
         "rank": _RANKS[finding.confidence],
-        "message": {"text": visible(finding.message)},
+        "message": {"text": visible(places.context.told(finding.path, finding.line, finding.message))},
         "locations": [{"physicalLocation": physical}],
         "partialFingerprints": {**hashes, "stridelint/v1": fingerprint},
         "properties": _properties(finding),
@@ -197,7 +202,7 @@ def _result(
         result["codeFlows"] = [_flow(notes, result["message"], physical, places)]
         result["relatedLocations"] = [_related(index, note, places) for index, note in enumerate(notes, 1)]
     if is_hidden:
-        result["suppressions"] = [{"kind": "inSource", "status": "accepted", "justification": "noqa"}]
+        result["suppressions"] = [{"kind": "inSource", "status": "accepted", "justification": "a comment in the code"}]
     if state:
         result["baselineState"] = state
     if finding.patch.edits:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from stridelint.linter.findings import Report, Reported, Verdict
 from stridelint.linter.reports.escaping import line, visible
+from stridelint.linter.statistics import PHASES, Statistics
 
 if TYPE_CHECKING:
     from stridelint.linter.reports.context import Context
@@ -28,9 +29,10 @@ def _lines(report: Report, context: Context) -> Iterator[str]:
         for skipped in report.skipped:
             place = paint("1", line(skipped.path))
             yield f"{place}: {paint('36', 'TLC901')} [could-not-analyse] {line(skipped.reason)}"
-    if context.statistics and report.findings:
-        yield ""
+    if context.statistics:
         yield from _statistics(report)
+    if context.quiet:
+        return
     if report.findings:
         yield ""
     yield summary(report)
@@ -41,15 +43,15 @@ def _lines(report: Report, context: Context) -> Iterator[str]:
 
 def _finding(finding: Reported, context: Context) -> Iterator[str]:
     paint = _paint if context.colour else _plain
-    place = paint("1", line(finding.path)) + f":{finding.line}:{finding.column}:"
+    place = paint("1", line(finding.path)) + f"{context.at(finding.path, finding.line, finding.column)}:"
     code = paint(_COLOURS.get(finding.severity, "1"), finding.code)
     sure = " (possible)" if finding.confidence == "possible" else ""
     star = f" [{paint('36', '*')}]" if finding.is_fixable(context.unsafe_fixes) else ""
     yield f"{place} {code} [{line(finding.name)}]{star} {line(finding.message)}{sure}"
-    for each in _excerpt(finding):
+    for each in _excerpt(finding, str(context.sources.cell(finding.path, finding.line)[1])):
         yield paint("2", each)
     for note in finding.notes:
-        yield f"    {line(note.path)}:{note.line}: {paint('36', 'note')}: {line(note.message)}"
+        yield f"    {line(note.path)}{context.at(note.path, note.line)}: {paint('36', 'note')}: {line(note.message)}"
     if finding.probe is not None:
         yield f"    {paint(_VERDICTS[finding.probe.verdict], 'probe')}: {line(verdict(finding.probe))}"
 
@@ -61,11 +63,10 @@ def verdict(probe: Verdict) -> str:
     return f"{probe.verdict} on {where}, torch {probe.torch}: {told}"
 
 
-def _excerpt(finding: Reported) -> Iterator[str]:
+def _excerpt(finding: Reported, number: str) -> Iterator[str]:
     source = finding.excerpt.rstrip()
     if not source:
         return
-    number = str(finding.line)
     yield f"    {number} | {visible(source)}"
     start = finding.column - 1
     stop = finding.end_column - 1 if finding.end_line == finding.line else len(source)
@@ -91,8 +92,22 @@ def _statistics(report: Report) -> Iterator[str]:
     counts: dict[tuple[str, str], int] = {}
     for finding in report.findings:
         counts[finding.code, finding.name] = counts.get((finding.code, finding.name), 0) + 1
+    if counts:
+        yield ""
     for (code, name), count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         yield f"{count:6} {code} {name}"
+    if report.statistics is not None:
+        yield from _times(report.statistics, report.checked)
+
+
+def _times(times: Statistics, checked: int) -> Iterator[str]:
+    """Where the time went. The phases of several processes add up to more than the run took."""
+    yield ""
+    yield f"{times.seconds:9.3f} s in all; the outcome of {times.cached} of {_count(checked, 'file')} was known"
+    for name, seconds in times.phases.items():
+        yield f"{seconds:9.3f} s {PHASES[name]}"
+    for code, seconds in times.rules.items():
+        yield f"{seconds:11.3f} s {code}"
 
 
 def summary(report: Report) -> str:
@@ -106,7 +121,7 @@ def summary(report: Report) -> str:
     if report.skipped:
         details.append(f"{len({skipped.path for skipped in report.skipped})} skipped")
     if report.suppressed:
-        details.append(f"{report.suppressed} suppressed by noqa")
+        details.append(f"{report.suppressed} suppressed")
     if report.has_baseline:
         details.append(f"{len(report.known)} in the baseline")
     if report.excluded:

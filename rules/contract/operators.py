@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from stridelint.rules.contract import signatures
+from stridelint.rules.contract import signatures, torch_versions
 from stridelint.rules.contract.operator_records import OTHER, Operator, Output, Variant
 from stridelint.rules.contract.signatures import tensor_parameters
 
@@ -87,6 +87,20 @@ def load(path: str) -> Table:
     return read(document)
 
 
+class _Adjusted:
+    """For which file (see `adjust`) the table in use was chosen, and for which version of torch."""
+
+    path = ""
+    target: tuple[int, int] | None = None
+
+
+def adjust(path: str, target: tuple[int, int] | None) -> None:
+    """Use this table ("": the usual one), as far as it holds for a version of torch; cheap if that is so already."""
+    if (path, target) != (_Adjusted.path, _Adjusted.target):
+        _Adjusted.path, _Adjusted.target = path, target
+        use(path or None)
+
+
 def use(path: str | None) -> None:
     """Use the table in a file from now on, in this process and its children; None: the shipped one again."""
     if path is None:
@@ -130,7 +144,9 @@ def _operator(key: str) -> Operator:
 def decode(source: Table, key: str) -> Operator:
     """One operator of a table."""
     row = source.rows[key]
-    variants = tuple(_variant(source, {**source.defaults, **record}) for record in row["variants"])
+    target = _Adjusted.target
+    unsure = {} if target is None or torch_versions.holds(key, source.torch, target) else {"measured": False}
+    variants = tuple(_variant(source, {**source.defaults, **record, **unsure}) for record in row["variants"])
     return Operator(
         key,
         variants,

@@ -93,7 +93,8 @@ class Size:
     def __repr__(self) -> str:
         texts = []
         for atoms, factor in self.terms:
-            names = sorted(_paren(atom.name) if atom.operator and len(atoms) > 1 else atom.name for atom in atoms)
+            alone = len(atoms) == 1 and factor == 1
+            names = sorted(_paren(atom.name) if atom.operator and not alone else atom.name for atom in atoms)
             texts.append((len(atoms) == 0, "*".join([str(factor)] * (factor != 1 or not atoms) + names)))
         return " + ".join(text for _, text in sorted(texts))
 

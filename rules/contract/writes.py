@@ -14,6 +14,9 @@ ALLOWED_ON_EXPANDED = frozenset(
 # These still work on expanded tensors, with a warning; so does `x[mask] = v`.
 DEPRECATED_ON_EXPANDED = frozenset({"masked_fill", "index_fill", "index_put"})
 
+# Their results are copies of some elements, whatever the strides are.
+PICKING = frozenset({"index_select", "masked_select", "gather", "take", "take_along_dim"})
+
 
 def shares_elements(facts: TensorFacts) -> tuple[Answer, Confidence]:
     """Whether an axis of several elements has stride 0, which torch notices; only likely where that size is not known."""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stridelint.rules.contract.writes import PICKING
 from stridelint.rules.events import Form, Operand, TensorEvent
 from stridelint.rules.findings import found
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
@@ -33,14 +34,15 @@ WITH_OUT = frozenset(
 COPYING = frozenset(
     """to type type_as float double half bfloat16 int long short char byte bool cfloat cdouble contiguous reshape reshape_as flatten
     ravel cpu cuda""".split()
-)
+) | PICKING
 
 
 class LostWrite(Rule):
     """
     What it does:
         Finds in-place operators, item assignments and `out=` on a copy that nothing reads afterwards: the result of
-        `x[indices]`, `x.float()`, `x.contiguous()`, or of a `reshape` or `flatten` that the strides force to copy.
+        `x[indices]`, `x.index_select(0, rows)`, `x.float()`, `x.contiguous()`, or of a `reshape` or `flatten` that the
+        strides force to copy.
 
     Why is this bad?
         The tensor that was meant stays as it was, without an error. Whether `reshape` is a view or a copy depends on the
@@ -267,4 +269,6 @@ def _is_plain(index: ast.expr) -> bool:
     """Whole numbers and slices: a view."""
     if isinstance(index, ast.Tuple):
         return all(_is_plain(each) for each in index.elts)
-    return isinstance(index, (ast.Constant, ast.Slice, ast.UnaryOp))
+    if isinstance(index, ast.UnaryOp):  # -1, but not ~mask
+        return isinstance(index.operand, ast.Constant)
+    return isinstance(index, (ast.Constant, ast.Slice))

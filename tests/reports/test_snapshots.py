@@ -55,8 +55,8 @@ def test_without_findings(whole: Any, form: str) -> None:
     empty = whole._replace(report=whole.report._replace(findings=(), known=(), hidden=(), skipped=()))
     text = rendered(form, empty)
     expected = {
-        "text": "No findings (12 files checked, 1 suppressed by noqa, 0 in the baseline, 2 files excluded).\n",
-        "github": "stridelint: No findings (12 files checked, 1 suppressed by noqa, 0 in the baseline, 2 files excluded).\n",
+        "text": "No findings (12 files checked, 1 suppressed, 0 in the baseline, 2 files excluded).\n",
+        "github": "stridelint: No findings (12 files checked, 1 suppressed, 0 in the baseline, 2 files excluded).\n",
         "gitlab": "[]\n",
     }
     assert text == expected.get(form, text)

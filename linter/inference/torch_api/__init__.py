@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import testing
+from stridelint.linter.inference import contexts, testing
 from stridelint.linter.inference.attributes import as_tensor
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import (  # noqa: F401
@@ -17,6 +17,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     copying,
     data,
     factories,
+    hooks,
     modes,
     modules,
     numpy_api,
@@ -40,7 +41,9 @@ from stridelint.linter.inference.values import (
     BoundMethod,
     Class,
     Constant,
+    Context,
     External,
+    GradMode,
     Instance,
     Mapping,
     Sequence,
@@ -134,6 +137,10 @@ def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments
     if isinstance(receiver, Instance):
         if receiver.is_module:
             return modules.module_method(path, node, receiver, callee.name, args)
+        if receiver.external == hooks.HANDLE:
+            return hooks.removed(receiver) if callee.name == "remove" else Unknown(callee.name)
+        if receiver.external == contexts.STACK:
+            return contexts.method_of(path, receiver, callee.name, args.get(0))
         if receiver.external in (raw_memory.POINTER, raw_memory.STORAGE):
             return raw_memory.storage_method(path, node, receiver, callee.name)
         if receiver.external == "numpy.random.Generator":
@@ -141,6 +148,8 @@ def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments
         if receiver.external == python_objects.PARSER:
             return python_objects.parser_method(path, receiver, callee.name, args)
         return Unknown(callee.name)
+    if isinstance(receiver, (GradMode, Context)):
+        return contexts.method_of(path, receiver, callee.name, args.get(0))
     if isinstance(receiver, ArrayValue):
         return numpy_api.array_method(path, node, callee, args)
     if isinstance(receiver, (Sequence, Mapping, Constant, SizeValue)):

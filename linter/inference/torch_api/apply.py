@@ -12,6 +12,7 @@ from stridelint.linter.inference.torch_api.emit import emit, plain
 from stridelint.linter.inference.values import (
     Arguments,
     Constant,
+    Copied,
     Number,
     Sequence,
     Step,
@@ -22,9 +23,11 @@ from stridelint.linter.inference.values import (
 )
 from stridelint.rules import events
 from stridelint.rules.contract import operators, out_contract
+from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.dtypes import Scalar, kind_of
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.operators import Operator, Variant
+from stridelint.rules.contract.writes import PICKING
 from stridelint.rules.events import Form, Operand
 
 FIELDS = {
@@ -119,6 +122,8 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         return Sequence([values, path.tensor(places, story=values.story)], "tuple")
     if isinstance(values, TensorValue):
         values.made_by = operator.name
+        if operator.name in PICKING and isinstance(inputs[0], TensorValue):
+            values.copied = Copied(inputs[0], node, Confidence.CERTAIN)
         values.whole, values.batched = whole, any(isinstance(each, TensorValue) and each.batched for each in inputs)
         if operator.name in ("cat", "concat", "concatenate"):
             values.raw = raw_memory.joined(args)

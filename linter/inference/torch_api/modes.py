@@ -58,6 +58,12 @@ def set_grad_enabled(call: Call) -> Value:
     return GradMode(known)
 
 
+@function(contexts.STACK, "contextlib.AsyncExitStack")
+def stack(call: Call) -> Value:
+    """`contextlib.ExitStack()`."""
+    return Instance(None, contexts.STACK)
+
+
 @function(*contexts.AUTOCAST)
 def autocast(call: Call) -> Value:
     """`torch.autocast(...)`."""

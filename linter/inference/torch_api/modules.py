@@ -8,7 +8,7 @@ import libcst as cst
 
 from stridelint.linter.inference.attributes import as_tensor, find_method
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import layers, recurrent
+from stridelint.linter.inference.torch_api import hooks, layers, recurrent
 from stridelint.linter.inference.torch_api.apply import apply_call
 from stridelint.linter.inference.torch_api.conversions import convert_module, request_of
 from stridelint.linter.inference.torch_api.emit import emit, operand
@@ -157,9 +157,26 @@ def _same(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Ar
         for _, tensor in named_tensors(instance):
             if tensor.is_parameter:
                 tensor.facts = tensor.facts.but(requires_grad=enabled)
-    elif name in ("apply", "load_state_dict", "to_empty"):
-        return instance
     return instance
+
+
+def _apply(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Arguments) -> Value:
+    """`module.apply(function)`: of the modules in it, then of itself."""
+    from stridelint.linter.inference.calls import call
+
+    function = args.get(0, "fn")
+    for _, each in [*reversed(_descendants(instance)), ("", instance)]:
+        if function is not None and isinstance(node, cst.Call):
+            call(path, node, function, Arguments([each]))
+    return instance
+
+
+def _submodule(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Arguments) -> Value:
+    """`module.get_submodule("layers.0")`."""
+    target = args.get(0, "target")
+    if not isinstance(target, Constant) or not isinstance(target.value, str):
+        return Unknown(name)
+    return dict([("", instance), *_descendants(instance)]).get(target.value) or Unknown(name)
 
 
 def _tensors(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Arguments) -> Value:
@@ -253,8 +270,11 @@ _Handler = Callable[[Path, cst.CSTNode, Instance, str, Arguments], Value]
 MODULE_METHODS: dict[str, _Handler] = {
     **dict.fromkeys(("to", "half", "float", "double", "bfloat16", "cuda", "cpu"), _converted),
     **dict.fromkeys(
-        ("eval", "train", "requires_grad_", "apply", "load_state_dict", "to_empty", "share_memory", "compile"), _same
+        ("eval", "train", "requires_grad_", "load_state_dict", "to_empty", "share_memory", "compile"), _same
     ),
+    "apply": _apply,
+    "get_submodule": _submodule,
+    **dict.fromkeys(hooks.REGISTERING, hooks.register),
     **dict.fromkeys(("parameters", "named_parameters", "buffers", "named_buffers"), _tensors),
     **dict.fromkeys(("modules", "named_modules", "children", "named_children"), _modules),
     "state_dict": _state_dict,
@@ -265,7 +285,14 @@ MODULE_METHODS: dict[str, _Handler] = {
 
 
 def call_module(path: Path, node: cst.Call, instance: Instance, args: Arguments) -> Value:
-    """`module(...)`: its forward."""
+    """`module(...)`: its forward, and the hooks around it."""
+    if hooks.BEFORE in instance.attributes:
+        args = hooks.before(path, node, instance, args)
+    result = _forward(path, node, instance, args)
+    return hooks.after(path, node, instance, args, result) if hooks.AFTER in instance.attributes else result
+
+
+def _forward(path: Path, node: cst.Call, instance: Instance, args: Arguments) -> Value:
     from stridelint.linter.inference.calls import call_function
 
     forward = find_method(instance, "forward")

@@ -1,0 +1,105 @@
+"""`check --watch`: checks again whenever a file changes. Files are asked for their times; nothing needs to be installed for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from stridelint.linter import config
+from stridelint.linter.config import ConfigError
+
+if TYPE_CHECKING:
+    import argparse
+
+_PAUSE = 0.4  # seconds between two looks at the files that are known
+_SEARCH = 5  # every so many of them, look for new files in all folders
+_CLEAR = "\033[H\033[2J\033[3J"
+
+State = tuple[int, int] | None
+
+
+def check_options(options: argparse.Namespace) -> None:
+    """Raise ConfigError if the options name what can only be done once."""
+    for name in ("fix", "diff", "update_baseline", "prune_baseline"):
+        if getattr(options, name):
+            raise ConfigError(f"--watch does not go with --{name.replace('_', '-')}")
+    if "-" in options.paths:
+        raise ConfigError("--watch does not go with '-' (standard input)")
+
+
+def run(options: argparse.Namespace, check: Callable[[argparse.Namespace], int]) -> int:
+    """Check, and again at each change, until Ctrl-C; 0."""
+    check_options(options)
+    try:
+        while True:
+            before = look(files_of(options))
+            _once(options, check)
+            _wait(options, before)
+    except KeyboardInterrupt:
+        return 0
+
+
+def _once(options: argparse.Namespace, check: Callable[[argparse.Namespace], int]) -> None:
+    config.forget()
+    if sys.stdout.isatty():
+        sys.stdout.write(_CLEAR)
+    try:
+        check(options)
+    except ConfigError as error:  # the next change may put it right
+        print(f"stridelint: {error}", file=sys.stderr)
+    print(f"{time.strftime('%H:%M:%S')} watching; Ctrl-C ends it", file=sys.stderr, flush=True)
+
+
+def _wait(options: argparse.Namespace, before: dict[str, State]) -> None:
+    """Return when something is not what it was before the last check."""
+    while True:
+        for _ in range(_SEARCH):
+            time.sleep(_PAUSE)
+            if look(before) != before:
+                return
+        if look(files_of(options)).keys() != before.keys():
+            return
+
+
+def look(paths: Iterable[str]) -> dict[str, State]:
+    """When files were changed, and their sizes; None for those that are not there."""
+    found: dict[str, State] = {}
+    for path in paths:
+        try:
+            state = os.stat(path)
+            found[path] = state.st_mtime_ns, state.st_size
+        except OSError:
+            found[path] = None
+    return found
+
+
+def files_of(options: argparse.Namespace) -> list[str]:
+    """All files and folders that a check depends on: those to check, their folders, and the configuration above them."""
+    from stridelint.linter.discover import discover
+    from stridelint.linter.setting_options import settings_for
+
+    config.forget()
+    found: dict[str, None] = {}
+    try:
+        settings_of = settings_for(options)
+        for path in options.paths or ["."]:
+            for target in discover(path, settings_of(path)).targets:
+                found[target.path] = None
+                found[os.path.dirname(target.path) or "."] = None
+    except ConfigError:
+        pass  # the check tells it; what is watched then is the configuration
+    for path in options.paths or ["."]:
+        found[path] = None
+        folder = os.path.abspath(path)
+        while True:
+            found.update((os.path.join(folder, name), None) for name in ("pyproject.toml", config.OWN_FILE))
+            parent = os.path.dirname(folder)
+            if parent == folder:
+                break
+            folder = parent
+    named = (options.config, options.baseline, options.operators)
+    found.update((name, None) for name in named if name)
+    return list(found)
