@@ -161,6 +161,7 @@ def _later() -> Iterator[None]:
 
 def _start(parent: int, work: Callable[[Any], Any]) -> None:
     """Ctrl-C reaches all processes of a terminal, and the parent alone answers it; but none outlives the parent."""
+    import gc
     import signal
     import threading
     import time
@@ -169,6 +170,7 @@ def _start(parent: int, work: Callable[[Any], Any]) -> None:
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _worker.work = work
+    gc.freeze()  # what is imported stays
 
     def watch() -> None:
         while os.getppid() == parent:
