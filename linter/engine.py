@@ -250,19 +250,16 @@ def _reader(file: _File, plan: Plan, modules: Modules | None, **options: Any) ->
 def _nothing_found(file: _File, plan: Plan) -> Outcome | None:
     """The outcome if there is nothing to report, found out without LibCST's parser; None if that must be used."""
     from stridelint.linter.inference.bare_tree import BareTree
-    from stridelint.rules.rule import Rule
 
-    if plan.needs_text or any(rule.check_module is not Rule.check_module for rule in file.rules):
-        return None
     try:
         with phase("nodes"):
-            bare = BareTree(file.tree, plan.left_out)
+            bare = BareTree(file.tree, plan.left_out, file.text)
         modules = _modules(file, exact=False)
 
-        def written(node: libcst.CSTNode) -> str:
+        def source(node: libcst.CSTNode) -> str:
             return bare.source(node) if modules is None or bare.knows(node) else modules.source(node)
 
-        analyse = _reader(file, plan, modules, until=file.selection.shows, source=written)
+        analyse = _reader(file, plan, modules, until=file.selection.shows, source=source, written=bare.written)
         analysis = analyse(bare.module, file.rules)
         if analysis.findings and file.selection.shows_unused:
             return None  # none of them is shown, but comments may be there for them

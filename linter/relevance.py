@@ -45,7 +45,6 @@ class Plan:
     body: whether the module's own statements are worth running.
     telling: names that matter: of the rules' words, of what gives tensors facts, of functions that lead to either; None: all.
     following: roots (None: the module's own statements) that are followed into other files of the project.
-    needs_text: how some root is written matters (the comments in a test).
     """
 
     text: str
@@ -55,7 +54,6 @@ class Plan:
     body: bool
     telling: frozenset[str] | None
     following: frozenset[int | None]
-    needs_text: bool
 
 
 @dataclass(frozen=True)
@@ -125,14 +123,13 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
         runs,
         telling if all(rule.words for rule in rules) else None,
         frozenset(following),
-        bool(tests),
     )
 
 
 def everything(text: str, tree: ast.Module) -> Plan:
     """A plan that leaves nothing out."""
     count = sum(1 for _ in functions_of(tree.body))
-    return Plan(text, frozenset(), dict.fromkeys(range(count), True), {}, True, None, frozenset((None, *range(count))), True)
+    return Plan(text, frozenset(), dict.fromkeys(range(count), True), {}, True, None, frozenset((None, *range(count))))
 
 
 def _feeding(unit: _Unit) -> frozenset[str]:

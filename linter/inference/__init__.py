@@ -46,6 +46,7 @@ def analyse(
     budget: int = BUDGET,
     until: Callable[[Finding], bool] | None = None,
     source: Callable[[cst.CSTNode], str] = source_code,
+    written: Callable[[cst.CSTNode], str] = source_code,
     imports: Imports | None = None,
     following: frozenset[int | None] = frozenset(),
     place: tuple[str, str] = ("", ""),
@@ -62,7 +63,7 @@ def analyse(
         telling: names that matter to the rules: conditions whose branches hold none are not turned. None: all matter.
         budget: how much work to do at the most, in steps.
         until: only asks whether there is a finding for which this holds; nothing that fails on the way is passed over.
-        source: how a node is written.
+        source: how a node is written; written: with its comments.
         imports: where other modules of the project are found; None to read this file alone; following: numbers of the
             functions (None: the module's own statements) that are followed into them.
         assume: facts of the inputs of models, "channels_last" or "channels_last:PATTERN" (see `assumptions`).
@@ -75,7 +76,7 @@ def analyse(
     from stridelint.linter.inference.path import BudgetExhausted
     from stridelint.linter.inference.program import Program
 
-    program = Program(module, rules, budget, telling, until, source, place, assume)
+    program = Program(module, rules, budget, telling, until, source, place, assume, written)
     readers: list[tuple[str, int | None, Callable[[], None]]] = [("the code", -1, program.judge_module)]
     if body:
         readers.append(("the module", None, partial(roots.read_module, program)))

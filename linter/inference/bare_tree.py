@@ -25,11 +25,14 @@ class Unsupported(Exception):
 class BareTree:
     """The module as LibCST nodes. The bodies of functions in `left_out` return an unknown name.
 
+    text: the module's own.
+
     Raises:
         Unsupported: the module holds syntax that only LibCST's parser handles.
     """
 
-    def __init__(self, tree: ast.Module, left_out: Container[ast.AST] = ()) -> None:
+    def __init__(self, tree: ast.Module, left_out: Container[ast.AST] = (), text: str = "") -> None:
+        self._text = text
         converter = _Converter(left_out)
         self.module: cst.Module = bare.module_(converter.statements(tree.body))
         self._sources = converter.sources
@@ -50,9 +53,42 @@ class BareTree:
         """
         if isinstance(node, cst.Name):
             return node.value
+        return ast.unparse(self._origin(node))
+
+    def written(self, node: cst.CSTNode) -> str:
+        """How an expression or a function is written, with the comments in it and above it.
+
+        Raises:
+            Unsupported: as `source` does.
+        """
+        origin: Any = self._origin(node)
+        decorators = getattr(origin, "decorator_list", [])
+        first, last = min([origin.lineno, *(each.lineno for each in decorators)]) - 1, origin.end_lineno
+        lines = self._lines
+        if isinstance(origin, ast.expr):
+            return ast.get_source_segment(self._text, origin) or ""
+        while first and _is_comment(lines[first - 1]):
+            first -= 1
+        while last < len(lines) and _is_comment(lines[last]) and _indent(lines[last]) > origin.col_offset:
+            last += 1
+        return "\n".join(lines[first:last])
+
+    def _origin(self, node: cst.CSTNode) -> ast.AST:
         if id(node) not in self._sources:
             raise Unsupported(f"the text of a {type(node).__name__}")
-        return ast.unparse(self._sources[id(node)])
+        return self._sources[id(node)]
+
+    @functools.cached_property
+    def _lines(self) -> list[str]:
+        return self._text.splitlines()
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip()[:1] in ("", "#")
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 class _Converter:
@@ -103,7 +139,7 @@ class _Converter:
         )
         returns = None if node.returns is None else bare.annotation(self.expression(node.returns))
         asynchronous = bare.asynchronous() if isinstance(node, ast.AsyncFunctionDef) else None
-        return bare.function(
+        made = bare.function(
             bare.name(node.name),
             self._parameters(node.args),
             body,
@@ -111,6 +147,8 @@ class _Converter:
             returns,
             asynchronous,
         )
+        self.sources[id(made)] = node
+        return made
 
     def _decorators(self, nodes: Iterable[ast.expr]) -> list[Any]:
         return [bare.decorator(self.expression(each)) for each in nodes]

@@ -14,7 +14,6 @@ from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import ModuleScope, Scope, dotted_name, flat_statements
 from stridelint.linter.inference.values import Class, Constant, Sequence, Unknown, Value, is_none
-from stridelint.rules.forms.walking import source_code
 
 MAX_CHOICES = 24
 _WORD = re.compile(r"[a-z0-9]+(?:[_ -][a-z0-9]+)*")
@@ -199,13 +198,13 @@ def _choices(
 
     with path.mute():
         items, exhaustive = items_of(path, evaluate(path, scope, written))
-    nodes, words = _written_items(scope, written)
-    words |= words_of(source_code(call))
+    nodes, words = _written_items(path, scope, written)
+    words |= words_of(path.program.written(call))
     result = []
     for index, item in enumerate(items[:MAX_CHOICES]):
         known = nodes is not None and len(nodes) == len(items)
         node: cst.CSTNode = nodes[index] if nodes is not None and known else call
-        text = " ".join(source_code(node).split()) if known else ""
+        text = " ".join(path.program.written(node).split()) if known else ""
         values = _unwrapped(item, len(names)) if exhaustive else None
         result.append(Choice(names, values or tuple(Unknown(name) for name in names), node, text, words_of(text)))
     return Choices(
@@ -216,7 +215,7 @@ def _choices(
 
 
 def _written_items(
-    scope: ModuleScope, written: cst.BaseExpression
+    path: Path, scope: ModuleScope, written: cst.BaseExpression
 ) -> tuple[list[cst.BaseExpression] | None, frozenset[str]]:
     """The nodes of a list's items, where it is written out here or assigned to a name at the top of the file."""
     words: frozenset[str] = frozenset()
@@ -225,7 +224,7 @@ def _written_items(
         if binding is None or not isinstance(binding.node, (cst.Assign, cst.AnnAssign)) or binding.node.value is None:
             return None, words
         written = binding.node.value
-        words = words_of(source_code(written))
+        words = words_of(path.program.written(written))
     if isinstance(written, (cst.List, cst.Tuple)) and not any(
         isinstance(each, cst.StarredElement) for each in written.elements
     ):

@@ -53,7 +53,7 @@ class Program:
     steps: how much work is left for the file; root_steps: for the function being read.
     telling: names that matter to the rules; None for all.
     imports: where other modules of the project are found, as long as the function being read is followed there; place: the file's path and package.
-    source: how a node is written.
+    source: how a node is written, on its own; written: with the comments in it, and above a function.
     assume: facts of the inputs of models.
     until: the first finding for which this holds ends the reading.
     templates: objects as their constructors leave them, by class; each path takes a copy.
@@ -69,11 +69,13 @@ class Program:
         source: Callable[[cst.CSTNode], str] = source_code,
         place: tuple[str, str] = ("", ""),
         assume: tuple[str, ...] = (),
+        written: Callable[[cst.CSTNode], str] = source_code,
     ) -> None:
         self.module = module
         self.imports: Imports | None = None
         self.assume = assume
         self._source = source
+        self.written = written
         self.index = ModuleIndex(module, *place)
         self._modules: dict[str, ModuleIndex | None] = {}
         self.steps = budget

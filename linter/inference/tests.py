@@ -17,7 +17,7 @@ from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.scopes import ModuleScope, flat_statements, make_class
 from stridelint.linter.inference.values import Arguments, Class, Function, Instance, Sequence, Unknown, Value
 from stridelint.rules.events import Parameter, Site, TestEvent, TestRun
-from stridelint.rules.forms.walking import comments, source_code, walk
+from stridelint.rules.forms.walking import comments, walk
 
 MAX_RUNS = 24
 PATHS_PER_RUN = 6
@@ -70,7 +70,7 @@ class _Runs:
         self.index = 0
         self.total = 1
         self.runs: list[TestRun] = []
-        self.words = _words(node)
+        self.words = _words(program, node)
         self.subject = {word for text in _names(node, owner) for word in words_of(text)}
         self.complete = True
 
@@ -197,9 +197,9 @@ def _names(node: cst.FunctionDef, owner: cst.ClassDef | None) -> list[str]:
     return [node.name.value, *cls, *(param.name.value for param in node.params.params)]
 
 
-def _words(node: cst.FunctionDef) -> set[str]:
+def _words(program: Program, node: cst.FunctionDef) -> set[str]:
     """Words of a test's decorators, docstring and comments."""
-    texts = [source_code(decorator.decorator) for decorator in node.decorators]
+    texts = [program.written(decorator.decorator) for decorator in node.decorators]
     texts.append(node.get_docstring() or "")
-    texts += comments(node)
+    texts += comments(program.written(node))
     return {word for text in texts for word in words_of(text)}

@@ -88,6 +88,6 @@ def source_code(node: cst.CSTNode) -> str:
     return _EMPTY_MODULE.code_for_node(node)
 
 
-def comments(node: cst.CSTNode) -> list[str]:
-    """The comments within a node (and anything in strings that looks like one)."""
-    return re.findall(r"#[^\n]*", source_code(node))
+def comments(text: str) -> list[str]:
+    """The comments in a piece of code (and anything in strings that looks like one)."""
+    return re.findall(r"#[^\n]*", text)

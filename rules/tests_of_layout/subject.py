@@ -206,13 +206,11 @@ def nodes_of(test: TestEvent) -> set[int]:
     return {id(node) for node in walk(test.site.node)}
 
 
-def walk(node: object) -> Iterator[Any]:
+def walk(node: Any) -> Iterator[Any]:
     """A node and all below it; nothing for a test that ran without source."""
-    waiting: list[Any] = [] if node is None else [node]
-    while waiting:
-        each = waiting.pop()
-        yield each
-        waiting.extend(each.children)
+    from stridelint.rules.forms import walking
+
+    return iter(()) if node is None else walking.walk(node)
 
 
 def place(test: TestEvent, assertion: Assertion) -> Site:
