@@ -140,7 +140,8 @@ def _probed(options: argparse.Namespace) -> Checked:
 def _checked(options: argparse.Namespace) -> Checked:
     watch = run_helpers.Watch(options)
     with watch.measuring():
-        return _checked_files(options, watch)
+        checked = _checked_files(options, watch)
+    return checked._replace(report=checked.report._replace(statistics=watch.statistics()))
 
 
 def _checked_files(options: argparse.Namespace, watch: run_helpers.Watch) -> Checked:
@@ -203,7 +204,7 @@ def _checked_files(options: argparse.Namespace, watch: run_helpers.Watch) -> Che
             _validate(settings)
     with run_helpers.helping(options, cache, watch) as helpers:
         report = runner.check_all(every, processes, excluded, project, helpers)
-    report = _with_local_rules(_without_ignored(report, every), asked)._replace(statistics=watch.statistics(cache))
+    report = _with_local_rules(_without_ignored(report, every), asked)
     mended: list[Mended] = []
     if options.fix or options.diff:
         from stridelint.linter import fixing_command

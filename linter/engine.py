@@ -173,10 +173,11 @@ def _firing_elsewhere(file: _File) -> list[type[Rule]]:
 
 
 def _analysed(file: _File, plan: Plan, analyse: Analyse | None) -> Outcome:
-    import libcst
+    with phase("import"):
+        import libcst
 
-    from stridelint.linter.resolve import resolved
-    from stridelint.linter.suppress import Suppressions
+        from stridelint.linter.resolve import resolved
+        from stridelint.linter.suppress import Suppressions
 
     path, selection = file.path, file.selection
     modules = _modules(file, exact=True)
@@ -230,7 +231,8 @@ def _modules(file: _File, *, exact: bool) -> Modules | None:
 
 
 def _reader(file: _File, plan: Plan, modules: Modules | None, **options: Any) -> Analyse:
-    from stridelint.linter import inference
+    with phase("import"):
+        from stridelint.linter import inference
 
     place = (file.path, "" if file.project is None else file.project.package(file.path))
     return functools.partial(

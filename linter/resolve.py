@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst
 from libcst.metadata import MetadataWrapper, PositionProvider
@@ -15,11 +15,42 @@ from stridelint.linter.errors import internal_error
 from stridelint.linter.findings import NO_PATCH, Patch, Remark, Replacement, Reported
 from stridelint.linter.statistics import timed
 
+# What Python takes for the beginning of a line.
+_INDENTS = " \t\x0c"
+
 if TYPE_CHECKING:
     from libcst._position import CodeRange
 
     from stridelint.rules.events import Site
     from stridelint.rules.rule import Finding
+
+
+class Place(NamedTuple):
+    """Lines and columns as in `Reported`."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+def moved(written: Sequence[str], lines: Sequence[str]) -> list[tuple[int, int]]:
+    """For each line that LibCST writes: which of the file it is (from 1), and by how much its columns are less there.
+
+    LibCST drops form feeds in front of a statement, and lines before one that hold just a backslash. Bodies of functions may
+    be blanked out in what it writes.
+    """
+    found, number = [], 0
+    for line in written:
+        while line.strip() and number < len(lines) - 1 and lines[number].strip(_INDENTS) == "\\" != line.strip(_INDENTS):
+            number += 1
+        its = lines[number] if number < len(lines) else ""
+        is_same = its != line and its.lstrip(_INDENTS) == line.lstrip(_INDENTS)
+        number += 1
+        found.append((number, len(its) - len(line) if is_same else 0))
+    if number > len(lines) or any(rest.strip(_INDENTS) not in ("", "\\") for rest in lines[number:]):
+        raise ValueError(f"LibCST writes {len(written)} lines for {len(lines)}")
+    return found
 
 
 class _File:
@@ -30,11 +61,23 @@ class _File:
         self.module = module
         self.lines = source.lines(text)
 
+    def place(self, node: object) -> Place | None:
+        """Where a node stands; None if it is none of this file's."""
+        where = self._ranges.get(node)  # type: ignore[call-overload]  # any object may be asked for
+        if where is None:
+            return None
+        line, less = self._moved[where.start.line - 1]
+        end_line, end_less = self._moved[where.end.line - 1]
+        return Place(line, where.start.column + less + 1, end_line, where.end.column + end_less + 1)
+
     @functools.cached_property
-    def ranges(self) -> Mapping[libcst.CSTNode, CodeRange]:
-        """Where each node stands."""
+    def _ranges(self) -> Mapping[libcst.CSTNode, CodeRange]:
         # The parser shares no nodes, so the copy is not needed; and the findings know the nodes of this very tree.
         return MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider)
+
+    @functools.cached_property
+    def _moved(self) -> list[tuple[int, int]]:
+        return moved(source.lines(self.module.code), self.lines)
 
 
 @timed("resolve")
@@ -44,15 +87,15 @@ def resolved(
     """The findings of one run of the interpreter; `others`: trees of other files whose functions were followed, by path."""
     own = _File(path, text, module)
     files = [own, *(_File(name, each.code, each) for name, each in others.items())]
-    patch = _patches(module, own.ranges, own.lines)
+    patch = _patches(own)
 
-    def place(site: Site) -> tuple[_File, tuple[int, int, int, int]]:
+    def place(site: Site) -> tuple[_File, Place]:
         for file in files if site.node is not None else ():
-            where = file.ranges.get(site.node)  # type: ignore[call-overload]  # any object may be asked for
+            where = file.place(site.node)
             if where is not None:
-                return file, (where.start.line, where.start.column + 1, where.end.line, where.end.column + 1)
+                return file, where
         line = site.line or 1
-        return own, (line, 1, line, 1)
+        return own, Place(line, 1, line, 1)
 
     reported = []
     for finding in findings:
@@ -79,9 +122,7 @@ def resolved(
     return reported
 
 
-def _patches(
-    module: libcst.Module, ranges: Mapping[libcst.CSTNode, CodeRange], lines: Sequence[str]
-) -> Callable[[Finding], Patch]:
+def _patches(file: _File) -> Callable[[Finding], Patch]:
     """How findings are fixed: what their rules say, with places in the file."""
     from stridelint.rules.forms import edits
     from stridelint.rules.rule import Rule
@@ -92,21 +133,22 @@ def _patches(
         if finding.rule.fix is Rule.fix:
             return NO_PATCH
         if not codes:
-            codes.append(edits.Code(module))
+            codes.append(edits.Code(file.module))
         fix = finding.rule().fix(finding, codes[0])
         if fix is None:
             return NO_PATCH
         replacements = []
         for edit in fix.edits:
-            where = ranges[edit.node]
-            start, end = where.start, where.end
-            part = [*lines[start.line - 1 : end.line]]
-            part[-1] = part[-1][: end.column]
-            part[0] = part[0][start.column :]
+            where = file.place(edit.node)
+            if where is None:
+                return NO_PATCH
+            part = [*file.lines[where.line - 1 : where.end_line]]
+            part[-1] = part[-1][: where.end_column - 1]
+            part[0] = part[0][where.column - 1 :]
             # What was read may be blanked out in places, and only what it shares with the file can be edited.
             if part != source.lines(codes[0].text(edit.node)):
                 return NO_PATCH
-            replacements.append(Replacement(start.line, start.column + 1, end.line, end.column + 1, edit.text))
+            replacements.append(Replacement(*where, edit.text))
         return Patch(fix.description, fix.safe, tuple(sorted(replacements)), fix.cause)
 
     def safely(finding: Finding) -> Patch:

@@ -228,6 +228,7 @@ def _unused_in(
     return program.as_written(file.path, unused(file.path, program.text, used, selection, alone))
 
 
+@statistics.timed("import")
 def _selection(settings: Settings) -> Selection:
     from stridelint.linter.selection import select
 

@@ -50,21 +50,20 @@ def is_known(cache: Cache | None, settings: Settings) -> bool:
 
 
 class Watch:
-    """Times a run if it is asked to."""
+    """Times a run if it is asked to. known: of how many files the outcome was."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.seconds: dict[str, float] | None = {} if options.statistics else None
+        self.known = 0
         self._started = time.perf_counter()
 
     def measuring(self) -> contextlib.AbstractContextManager[None]:
         """Measures what runs meanwhile."""
         return contextlib.nullcontext() if self.seconds is None else statistics.measured(self.seconds)
 
-    def statistics(self, cache: Cache | None) -> Statistics | None:
+    def statistics(self) -> Statistics | None:
         """What was measured."""
-        if self.seconds is None:
-            return None
-        return statistics.statistics(self._started, self.seconds, cache.hits if cache is not None else 0)
+        return None if self.seconds is None else statistics.statistics(self._started, self.seconds, self.known)
 
 
 @contextlib.contextmanager
@@ -78,6 +77,7 @@ def helping(options: argparse.Namespace, cache: Cache | None, watch: Watch) -> I
         if cache is not None:
             with statistics.phase("cache"):
                 cache.save()
+            watch.known = cache.hits
             if options.verbose:
                 _tell(cache)
 

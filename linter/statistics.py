@@ -18,6 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # In the order in which a file goes through them, with what they are.
 PHASES: Mapping[str, str] = {
     "find": "find files and settings",
+    "import": "load rules and LibCST",
     "cache": "look up and write the cache",
     "read": "read files",
     "screen": "search for what rules look for",

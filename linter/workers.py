@@ -57,13 +57,13 @@ def in_turn(items: Sequence[Item], work: Callable[[Item], Result]) -> Generator[
     import pickle
     import signal
 
-    left = list(reversed(items))
+    left, parent = list(reversed(items)), os.getpid()
     while left:
         reading, writing = os.pipe()
         with _later():
             child = os.fork()
             if not child:
-                _serve(left, work, reading, writing)
+                _serve(left, work, parent, reading, writing)
         os.close(writing)
         try:
             with os.fdopen(reading, "rb") as results:
@@ -77,7 +77,7 @@ def in_turn(items: Sequence[Item], work: Callable[[Item], Result]) -> Generator[
             os.waitpid(child, 0)
 
 
-def _serve(left: Sequence[Item], work: Callable[[Item], Result], reading: int, writing: int) -> NoReturn:
+def _serve(left: Sequence[Item], work: Callable[[Item], Result], parent: int, reading: int, writing: int) -> NoReturn:
     """The other process: it sends what comes of the items, the last one first, and ends."""
     import pickle
     import traceback
@@ -85,7 +85,7 @@ def _serve(left: Sequence[Item], work: Callable[[Item], Result], reading: int, w
     status = 1
     try:
         os.close(reading)
-        _start(os.getppid(), work)
+        _start(parent, work)
         with os.fdopen(writing, "wb") as results:
             for item in reversed(left):
                 results.write(pickle.dumps(work(item)))

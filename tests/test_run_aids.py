@@ -24,11 +24,15 @@ from stridelint.linter.discover import Target
 Run = Callable[..., Any]
 BAD = "import torch\n\n\ndef f(x):\n    return x.view(1)\n"
 FOUND = "import torch\nx = torch.rand(2, 3, 4, 5)\nx.to(memory_format=torch.channels_last)\n"
-# Long to analyse: that needs no luck to be interrupted.
-SLOW = "import torch\n" + "".join(
-    f"def f{n}(a, b):\n" + "".join(f"    if a[{k}]: b = b.view(-1, {k + 2}).t()\n" for k in range(40)) + "    return b\n"
-    for n in range(150)
-)
+
+
+def slow(functions: int) -> str:
+    """A program whose analysis takes about a tenth of a second for each function."""
+    body = "".join(f"    if a[{number}]: b = b.view(-1, {number + 2}).t()\n" for number in range(40))
+    return "import torch\n" + "".join(f"def f{number}(a, b):\n{body}    return b\n" for number in range(functions))
+
+
+SLOW = slow(150)  # so that it needs no luck to be interrupted
 COMMAND = [sys.executable, "-m", "stridelint", "check"]
 
 
@@ -224,12 +228,12 @@ def on_a_terminal(*arguments: str) -> tuple[str, str]:
 
 
 def test_the_bar_on_a_terminal(folder: Path) -> None:
-    for number in range(8):
-        (folder / f"x{number}.py").write_text(SLOW)
+    for number in range(4):
+        (folder / f"x{number}.py").write_text(slow(6))
     out, err = on_a_terminal("--no-cache", ".")
-    assert " of 8 files" in err
+    assert " of 4 files" in err
     assert err.endswith("\r\x1b[K")
-    assert "of 8 files" not in out
+    assert "of 4 files" not in out
     assert on_a_terminal("--no-cache", "--quiet", ".")[1] == ""
 
 

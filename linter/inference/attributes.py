@@ -44,6 +44,8 @@ def attribute(path: Path, value: Value, name: str, node: cst.CSTNode | None = No
         from stridelint.linter.inference.torch_api.numpy_api import array_attribute
 
         return array_attribute(value, name, node)
+    if name == "__name__" and isinstance(value, (Class, Function)):
+        return Constant(value.node.name.value) if isinstance(value.node, (cst.ClassDef, cst.FunctionDef)) else Unknown(name)
     if isinstance(value, Class):
         return _of_class(path, value, name)
     if isinstance(value, Super):

@@ -206,11 +206,11 @@ def _run(path: Path, scope: Scope, function: Function, frame: Frame) -> Value:
         result = returned.value
     if frame.given_out is not None:
         outs.left(path, frame, result)
+    if frame.yielded and not frame.repeats:
+        return Sequence(list(frame.yielded), "list")
     if frame.yielded:
         sample = frame.yielded[0]
-        generator = Sequence(None, "list", lambda: renewed(path, sample))
-        generator.sample = sample
-        return generator
+        return Sequence(None, "list", lambda: renewed(path, sample))
     return result
 
 
@@ -241,8 +241,9 @@ def decorated(path: Path, function: Function) -> Value:
             wrapper = evaluate(path, function.scope, decorator.decorator)
         if contexts.grad_mode_of(path, wrapper) is not None:
             continue
-        if isinstance(wrapper, Function):
-            value = call_function(path, None, wrapper, Arguments([value]))
+        changed = wrapped(path, wrapper, value)
+        if changed is not None:
+            value = changed
         elif isinstance(wrapper, External) and wrapper.dotted.startswith(
             ("builtins.", "functools.", "typing.", "abc.", "torch.", "pytest.", "unittest.")
         ):
@@ -250,6 +251,13 @@ def decorated(path: Path, function: Function) -> Value:
         else:
             return Unknown("decorated")
     return value
+
+
+def wrapped(path: Path, decorator: Value, value: Value) -> Value | None:
+    """What a decorator of the file makes of a function or class; None for other decorators."""
+    if isinstance(decorator, BoundMethod) and decorator.function is not None:
+        return call_function(path, None, decorator.function, Arguments([decorator.receiver, value]))
+    return call_function(path, None, decorator, Arguments([value])) if isinstance(decorator, Function) else None
 
 
 def function_grad_mode(path: Path, function: Function) -> GradMode | None:

@@ -358,15 +358,19 @@ def _await(path: Path, scope: Scope, node: cst.Await) -> Value:
 
 
 def _yield(path: Path, scope: Scope, node: cst.Yield) -> Value:
-    value = node.value.item if isinstance(node.value, cst.From) else node.value
-    given = NONE if value is None else evaluate(path, scope, value)
-    if path.frames:
-        frame = path.frames[-1]
-        at_yield, frame.at_yield = frame.at_yield, None
-        if at_yield is not None:
-            at_yield(given)
-        elif value is not None:
-            frame.yielded.append(given)
+    given = NONE if node.value is None else evaluate(path, scope, node.value.item if isinstance(node.value, cst.From) else node.value)
+    if not path.frames:
+        return Unknown("yield")
+    frame = path.frames[-1]
+    at_yield, frame.at_yield = frame.at_yield, None
+    if at_yield is not None:
+        at_yield(given)
+    elif isinstance(node.value, cst.From):
+        items, exhaustive = iterate(path, given)
+        frame.yielded += items
+        frame.repeats |= not exhaustive
+    elif node.value is not None:
+        frame.yielded.append(given)
     return Unknown("yield")
 
 

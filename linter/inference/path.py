@@ -79,6 +79,7 @@ class Frame:
     call: how it is called.
     given_out, out_parameter: what was passed as `out`, unless that is None.
     returning: the `return` statement that ends it.
+    repeats: some loop in it ran an unknown number of times.
     at_yield: what is to happen at its first `yield`, if it makes a context.
     """
 
@@ -89,6 +90,7 @@ class Frame:
         self.call = call
         self.discarded_call = discarded_call
         self.yielded: list[Value] = []
+        self.repeats = False
         self.at_yield: Callable[[Value], None] | None = None
         self.given_out: Value | None = None
         self.out_parameter: OutParameter | None = None

@@ -9,6 +9,7 @@ from typing import Any
 import libcst as cst
 
 from stridelint.linter.inference import contexts, demands, testing, trials
+from stridelint.linter.inference.attributes import find_method
 from stridelint.linter.inference.expressions import (
     evaluate,
     evaluate_call_statement,
@@ -31,8 +32,10 @@ from stridelint.linter.inference.scopes import (
 from stridelint.linter.inference.stores import assign
 from stridelint.linter.inference.values import (
     NONE,
+    Class,
     Constant,
     Function,
+    Instance,
     Number,
     SizeValue,
     TensorValue,
@@ -188,6 +191,8 @@ def unknown_repetition(path: Path, scope: Scope, body: cst.CSTNode, unknown: boo
     if not unknown:
         yield
         return
+    if path.frames:
+        path.frames[-1].repeats = True
     names = path.program.once(body, assigned_names, body)
     before = {name: (scope.values.get(name), snapshot(scope.values.get(name))) for name in names}
     outer, path.grown = path.grown, []
@@ -316,13 +321,26 @@ def _function(path: Path, scope: Scope, node: cst.FunctionDef) -> None:
 
 
 def _keeps(path: Path, scope: Scope, node: cst.Decorator) -> bool:
-    """A decorator of the file may keep the function somewhere, so it must run where the `def` does."""
+    """A decorator of the file may keep what it is given somewhere, so it must run where the `def` or `class` does."""
     called = node.decorator.func if isinstance(node.decorator, cst.Call) else node.decorator
+    if isinstance(called, cst.Attribute) and isinstance(called.value, cst.Name):
+        owner = scope.lookup(path, called.value.value)
+        return isinstance(owner, Instance) and find_method(owner, called.attr.value) is not None
     return isinstance(called, cst.Name) and isinstance(scope.lookup(path, called.value), Function)
 
 
 def _class(path: Path, scope: Scope, node: cst.ClassDef) -> None:
-    scope.bind(node.name.value, make_class(path, scope, node))
+    made: Value = make_class(path, scope, node)
+    scope.bind(node.name.value, made)
+    for decorator in reversed(node.decorators):
+        if _keeps(path, scope, decorator):
+            from stridelint.linter.inference.calls import wrapped
+
+            with path.mute():
+                changed = wrapped(path, evaluate(path, scope, decorator.decorator), made)
+            if isinstance(changed, Class):
+                made = changed
+                scope.bind(node.name.value, made)
 
 
 def _import(path: Path, scope: Scope, node: cst.Import | cst.ImportFrom) -> None:

@@ -181,8 +181,8 @@ class _Making:
                 value = call_function(self.path, None, function, args)
         except (Raised, Returned):
             return Unknown(name)
-        if isinstance(value, Sequence) and value.items is None and value.element is not None and any(walk(node, cst.Yield)):
-            value = value.element()
+        if isinstance(value, Sequence) and any(walk(node, cst.Yield)):
+            value = value.items[0] if value.items else value.fresh_element()
         return value
 
     def _request(self, name: str) -> Value:

@@ -191,7 +191,6 @@ class Sequence(Value):
     """A tuple or list. `items` None: unknown length, every element like `element` (made anew for each).
 
     fields: names of the items of a named tuple, such as torch's (values, indices).
-    sample: the first item of a generator.
     """
 
     def __init__(
@@ -202,7 +201,6 @@ class Sequence(Value):
         self.kind = kind
         self.element = element
         self.fields: tuple[str, ...] = ()
-        self.sample: Value | None = None
 
     def fresh_element(self) -> Value:
         """An element about which only the kind is known."""

@@ -107,7 +107,8 @@ def _times(times: Statistics, checked: int) -> Iterator[str]:
     for name, seconds in times.phases.items():
         yield f"{seconds:9.3f} s {PHASES[name]}"
     for code, seconds in times.rules.items():
-        yield f"{seconds:11.3f} s {code}"
+        if seconds >= 0.0005:
+            yield f"{seconds:11.3f} s {code}"
 
 
 def summary(report: Report) -> str:

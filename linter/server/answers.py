@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from stridelint.linter import config, screen, source
-from stridelint.linter.findings import Reported
+from stridelint.linter.findings import Report, Reported
 from stridelint.linter.server.documents import as_source
 
 if TYPE_CHECKING:
@@ -46,13 +46,25 @@ def check(path: str, text: str) -> Checked:
         settings = _settings(path)
         if discover.is_excluded(path, settings):
             return Checked()
-        report = run.check_all([(as_source(path, text), settings)], processes=1)
+        file = as_source(path, text)
+        report = _without_known(run.check_all([(file, settings)], processes=1), file, settings)
     except (config.ConfigError, source.Unreadable) as error:
         return Checked(remarks=(str(error),))
     own = tuple(each for each in report.findings if each.path == path)
     if report.skipped and not _parses(text):
         return Checked(own)
     return Checked(own, tuple(each.reason for each in report.skipped))
+
+
+def _without_known(report: Report, file: source.Source, settings: config.Settings) -> Report:
+    """The report without the findings of a baseline that the configuration names."""
+    if not settings.baseline or not report.findings:
+        return report
+    from stridelint.linter import baseline_command, cli
+    from stridelint.linter.fingerprints import Sources
+
+    sources, options = Sources({file.path: file.data}), cli.check_options(())
+    return baseline_command.apply(report, [settings], {file.path: settings}, sources, options)
 
 
 def _settings(path: str) -> config.Settings:

@@ -248,7 +248,7 @@ def make_server(debounce: float = DEBOUNCE) -> Server:
         number = data.get("number")
         offer = actions.numbered(document.findings, number) if isinstance(number, int) else None
         if offer is not None:
-            action.edit = await _edit(server, document, offer)
+            action.edit = await _edit(server, document, offer, asked=True)
         return action
 
     @server.feature(types.SHUTDOWN)
@@ -284,7 +284,10 @@ async def _action(server: Server, document: Document, offer: actions.Offer) -> t
     return action if action.edit is not None else None
 
 
-async def _edit(server: Server, document: Document, offer: actions.Offer) -> types.WorkspaceEdit | None:
+async def _edit(
+    server: Server, document: Document, offer: actions.Offer, asked: bool = False
+) -> types.WorkspaceEdit | None:
+    """The edit of an offer; None, and in the log why, if there is none. asked: the user chose it, and hears of that."""
     text, version = document.text, document.version
     try:
         edited = await server.advisor.ask(offer.question, document.path, text, *offer.arguments)
@@ -293,6 +296,9 @@ async def _edit(server: Server, document: Document, offer: actions.Offer) -> typ
         return None
     if edited.reason:
         server.log(f"{document.path}: {offer.title}: left out: {edited.reason}")
+        if asked:
+            told = f"stridelint: {offer.title}: left out: {edited.reason}"
+            server.window_show_message(types.ShowMessageParams(type=types.MessageType.Info, message=told))
         return None
     return messages.workspace_edit(
         document.uri, version, text, edited.text, server.encoding, server.client.versioned

@@ -98,7 +98,8 @@ class _Finder:
         elif isinstance(node, cst.Subscript):
             yield from self.looked_up(node)
         elif isinstance(node, (cst.Assign, cst.Return)):
-            yield from self.flagged(node)
+            if not _is_test(around):
+                yield from self.flagged(node)
 
     def chosen(self, test: cst.BaseExpression, first: str, second: str) -> Iterator[Guess]:
         """One format if a question is answered yes, the other if not."""
@@ -205,24 +206,30 @@ class _Finder:
 
     def flagged(self, node: cst.Assign | cst.Return) -> Iterator[Guess]:
         """A weight's layout as a flag for something else."""
-        value = node.value
-        if (
-            not isinstance(value, cst.Call)
-            or question(value, {}) != "channels_last"
-            or not isinstance(value.func, cst.Attribute)
-        ):
-            return
-        owner = value.func.value
-        name = (
-            owner.attr.value if isinstance(owner, cst.Attribute) else owner.value if isinstance(owner, cst.Name) else ""
-        )
-        if "weight" in name or "kernel" in name:
-            yield Guess(value, "weight", self.text(value))
+        for value in _claims(node.value):
+            if question(value, {}) == "channels_last" and isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute):
+                owner = value.func.value.attr if isinstance(value.func.value, cst.Attribute) else value.func.value
+                if isinstance(owner, cst.Name) and ("weight" in owner.value or "kernel" in owner.value):
+                    yield Guess(value, "weight", self.text(value))
 
     def text(self, node: cst.CSTNode) -> str:
         """How a node is written, on one line."""
         text = " ".join(self.module.code_for_node(node).split())
         return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _claims(node: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
+    """What a truth value is made of: the parts of `and`, `or` and `not`, and what `all` and `any` go through."""
+    if isinstance(node, cst.BooleanOperation):
+        yield from _claims(node.left)
+        yield from _claims(node.right)
+    elif isinstance(node, cst.UnaryOperation):
+        yield from _claims(node.expression)
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in ("all", "any") and len(node.args) == 1:
+        each = node.args[0].value
+        yield from _claims(each.elt if isinstance(each, (cst.GeneratorExp, cst.ListComp)) else None)
+    elif node is not None:
+        yield node
 
 
 def _result(block: cst.CSTNode | None) -> str:

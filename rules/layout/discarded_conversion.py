@@ -41,7 +41,9 @@ CONVERSIONS = {
         ("view", "view_as", "reshape", "flatten", "squeeze", "unsqueeze", "expand", "expand_as"), "reshaped"
     ),
     "detach": "detached",
-    "masked_fill": "filled",
+    **dict.fromkeys(("masked_fill", "index_fill"), "filled"),
+    **dict.fromkeys(("clamp", "clip", "clamp_min", "clamp_max"), "limited"),
+    **dict.fromkeys(("scatter", "scatter_add", "masked_scatter", "index_copy", "index_add"), "written to"),
 }
 
 LAYOUT_ONLY = frozenset({"to", "contiguous"})
@@ -52,8 +54,8 @@ NEVER_ASSIGNED = frozenset({"detach"})
 class DiscardedConversion(Rule):
     """
     What it does:
-        Finds conversions of tensors whose result is not used: `x.to(...)`, `x.contiguous()`, `x.float()`, `x.transpose(0, 1)`
-        as statements, also behind a helper that only returns the converted tensor.
+        Finds conversions of tensors whose result is not used: `x.to(...)`, `x.contiguous()`, `x.float()`, `x.transpose(0, 1)`,
+        `x.masked_fill(...)`, `x.clamp(...)` as statements, also behind a helper that only returns the converted tensor.
 
     Why is this bad?
         These methods return a new tensor (or view) and leave theirs as it was. Only `nn.Module.to` works in place.

@@ -161,6 +161,19 @@ def test_settings_are_those_of_the_nearest_file_as_it_is_now(client: Client) -> 
     assert "unknown key 'ignroe'" in client.log[0]
 
 
+def test_findings_of_the_baseline_are_not_shown(client: Client) -> None:
+    (client.folder / "pyproject.toml").write_text('[tool.stridelint]\nbaseline = "known.json"\n')
+    (client.folder / "demo.py").write_text(CODE)
+    command = [sys.executable, "-m", "stridelint", "check", "--update-baseline", "demo.py"]
+    subprocess.run(command, cwd=client.folder, check=True, capture_output=True)
+    client.start()
+    uri = client.open("demo.py", CODE)
+    assert client.diagnostics(1) == []
+    more = CODE + CODE.replace("fuse", "other")
+    client.change(uri, 2, {"text": more})
+    assert [each["range"]["start"]["line"] for each in client.diagnostics(2)] == [13]
+
+
 def test_quick_typing_is_checked_once(client: Client) -> None:
     client.start()
     uri = client.open("demo.py", "")

@@ -324,11 +324,11 @@ def map_(call: Call) -> Value:
 
 @function("builtins.next")
 def next_(call: Call) -> Value:
-    """`next(iterator)`: the first item."""
+    """`next(iterator)`: the first item, which the iterator has no more."""
     value = call.get(0)
-    if isinstance(value, Sequence):
-        return value.items[0] if value.items else value.fresh_element() if value.items is None else Unknown()
-    return Unknown("next")
+    if isinstance(value, Sequence) and value.items is None:
+        return value.fresh_element()
+    return value.items.pop(0) if isinstance(value, Sequence) and value.items else call.get(1) or Unknown("next")
 
 
 @function("pytest.param")

@@ -15,6 +15,7 @@ from stridelint.linter.inference.values import (
     Arguments,
     Class,
     Constant,
+    Context,
     Function,
     Instance,
     Mapping,
@@ -203,9 +204,8 @@ def chain(call: Call) -> Value:
 @function("contextlib.nullcontext")
 def null_context(call: Call) -> Value:
     """`nullcontext(x)`: entering it gives x."""
-    made = Sequence(None)
-    made.sample = call.get(0, "enter_result") or NONE
-    return made
+    given = call.get(0, "enter_result") or NONE
+    return Context(lambda body: body(given))
 
 
 def apply_function(path: Path, node: cst.Call, cls: Class, args: Arguments) -> Value:
