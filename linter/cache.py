@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stridelint.linter import findings_json, source
 from stridelint.linter.cache_file import CacheFile, Entry, State, state_of
 from stridelint.linter.config import Settings
-from stridelint.linter.project import Asked, Project, still
 
 if TYPE_CHECKING:
     from stridelint.linter.discover import Target
     from stridelint.linter.findings import Outcome
+    from stridelint.linter.project import Asked, Project
 
 FOLDER = ".stridelint_cache"
 VARIABLE = "STRIDELINT_CACHE_DIR"
@@ -67,7 +67,7 @@ class Cache:
         elif self._digest(target.path) != entry.digest:
             return None
         try:
-            if entry.asked and (self._project is None or not still(entry.asked, self._project, self._digest)):
+            if entry.asked and not self._holds(entry.asked):
                 return None
             outcome = findings_json.outcome(entry.outcome)
         except (findings_json.Malformed, TypeError, ValueError, AttributeError):
@@ -76,6 +76,11 @@ class Cache:
             file.put(_key(target.path, settings), entry._replace(state=_settled(state)))
         self.hits += 1
         return outcome
+
+    def _holds(self, asked: Any) -> bool:
+        from stridelint.linter.project import still
+
+        return self._project is not None and still(asked, self._project, self._digest)
 
     def remember(
         self, target: Target, settings: Settings, outcome: Outcome, digest: str, asked: Asked | None = None

@@ -29,7 +29,7 @@ def outcome(document: object) -> Outcome:
 
 def _built(kind: type[T], document: object) -> T:
     """A named tuple of this kind, from the list of its fields."""
-    hints = _hints(kind)
+    hints = _hints(typing.cast(Hashable, kind))
     if not isinstance(document, list) or len(document) != len(hints):
         raise Malformed
     return kind(*(_value(hint, each) for hint, each in zip(hints, document)))

@@ -53,12 +53,15 @@ class Helpers(NamedTuple):
     tell: Callable[[int, int], None] = lambda done, total: None
 
 
+ALONE = Helpers()
+
+
 def check_all(
     jobs: Iterable[Job],
     processes: int = 0,
     excluded: int = 0,
     project: Project | None = None,
-    helpers: Helpers = Helpers(),
+    helpers: Helpers = ALONE,
 ) -> Report:
     """Check files (or text from standard input), each with its settings; `processes` 0: one for each core.
 
@@ -68,9 +71,7 @@ def check_all(
     outcomes: list[Outcome] = []
     commented: list[Job] = []
     way = Way(project, helpers.cache is not None, helpers.seconds is not None)
-    done = 0
-    for job, examined in _examined(jobs, processes, way, helpers):
-        done += 1
+    for done, (job, examined) in enumerate(_examined(jobs, processes, way, helpers), 1):
         helpers.tell(done, len(jobs))
         if examined.outcome is not NOTHING:
             outcomes.append(examined.outcome)

@@ -520,7 +520,8 @@ def test_a_warm_run_imports_little(project: Path) -> None:
     """Neither LibCST nor rules nor the operator table, whatever the settings are."""
     configure(project, 'select = ["TLC1", "TLC4"]\nmin-confidence = "possible"')
     write(project / "a.py", (Path(__file__).parent.parent / "fixtures/bad/argument_order.py").read_text())
-    code = "import sys; from stridelint.linter import cache; cache._SETTLED = -1000; from stridelint.linter.cli import main; print(main(sys.argv[1:])); print(*sys.modules)"
+    settled = "from stridelint.linter import cache; cache._SETTLED = -1000; "
+    code = "import sys; " + settled + "from stridelint.linter.cli import main; print(main(sys.argv[1:])); print(*sys.modules)"
     for _ in range(2):
         result = subprocess.run(
             [sys.executable, "-c", code, "check", "."], capture_output=True, text=True, env={**os.environ, "STRIDELINT_CACHE_DIR": ""}

@@ -178,7 +178,7 @@ class Terminal(io.StringIO):
 
 def test_the_bar_waits_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     stream = Terminal()
     bar = progress.Progress(stream)
     bar.tell(1, 10)
@@ -271,7 +271,7 @@ def test_statistics_of_several_processes(folder: Path, run: Run) -> None:
 
 def test_a_phase_is_without_what_is_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(statistics.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
 
     def pass_by(seconds: float) -> Iterator[int]:
         now[0] += seconds

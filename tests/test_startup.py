@@ -25,7 +25,7 @@ MAIN = "import sys; from stridelint.linter.cli import main; status = main(sys.ar
 
 
 def test_a_file_without_torch_imports_little(tmp_path: Path) -> None:
-    """How long it takes is measured by benchmarks/compare_flake8.py."""
+    """How long it takes is measured by benchmarks/compare.py."""
     path = tmp_path / "x.py"
     path.write_text(WITHOUT_TORCH)
     result = python(MAIN + "print(*sorted(name for name in sys.modules if 'stridelint.' in name))", "check", path)
