@@ -41,7 +41,7 @@ class BareTree:
         """Whether it is a node of this tree whose text can be told."""
         return id(node) in self._sources
 
-    def written(self, node: cst.CSTNode) -> ast.AST | None:
+    def origin(self, node: cst.CSTNode) -> ast.AST | None:
         """The stdlib node of an expression, a simple statement or the name of a parameter."""
         return self._sources.get(id(node))
 
@@ -53,7 +53,7 @@ class BareTree:
         """
         if isinstance(node, cst.Name):
             return node.value
-        return ast.unparse(self._origin(node))
+        return ast.unparse(self._known(node))
 
     def written(self, node: cst.CSTNode) -> str:
         """How an expression or a function is written, with the comments in it and above it.
@@ -61,7 +61,7 @@ class BareTree:
         Raises:
             Unsupported: as `source` does.
         """
-        origin: Any = self._origin(node)
+        origin: Any = self._known(node)
         decorators = getattr(origin, "decorator_list", [])
         first, last = min([origin.lineno, *(each.lineno for each in decorators)]) - 1, origin.end_lineno
         lines = self._lines
@@ -73,7 +73,7 @@ class BareTree:
             last += 1
         return "\n".join(lines[first:last])
 
-    def _origin(self, node: cst.CSTNode) -> ast.AST:
+    def _known(self, node: cst.CSTNode) -> ast.AST:
         if id(node) not in self._sources:
             raise Unsupported(f"the text of a {type(node).__name__}")
         return self._sources[id(node)]

@@ -96,7 +96,7 @@ class _Bare:
         self._nodes: dict[int, cst.CSTNode] = {}
         self._written: dict[int, ast.AST] = {}
         for node in walk(self.module):
-            written = self._bare.written(node)
+            written = self._bare.origin(node)
             if written is not None:
                 self._nodes[id(written)] = node
                 self._written[id(node)] = written

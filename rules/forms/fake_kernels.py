@@ -57,17 +57,20 @@ def _compared(module: cst.Module, real: cst.FunctionDef, fake: cst.FunctionDef) 
     own = fake.params.params[0].name.value if fake.params.params else ""
     if outcome is None or promise is None or not first:
         return
-    text = module.code_for_node(promise).strip()
     if _keeps(outcome, first, _assigned(real)) and _is_row_major(promise, own):
         yield (
             promise,
-            f"the fake kernel's '{text}' is row-major, but '{real.name.value}' returns the strides of '{first}'; use torch.empty_like({own})",
+            f"the fake kernel's '{_text(module, promise)}' is row-major, but '{real.name.value}' returns the strides of '{first}'; use torch.empty_like({own})",
         )
     elif _ends_contiguous(outcome) and _is_like(promise):
         yield (
             promise,
-            f"the fake kernel's '{text}' has the strides of '{own}', but '{real.name.value}' returns a row-major tensor",
+            f"the fake kernel's '{_text(module, promise)}' has the strides of '{own}', but '{real.name.value}' returns a row-major tensor",
         )
+
+
+def _text(module: cst.Module, node: cst.CSTNode) -> str:
+    return module.code_for_node(node).strip()
 
 
 def _returned(function: cst.FunctionDef) -> cst.BaseExpression | None:
