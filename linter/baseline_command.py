@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from stridelint.linter import baseline, writing
 from stridelint.linter.config import ConfigError, Settings
 from stridelint.linter.findings import Report, Reported
 from stridelint.linter.fingerprints import Sources
+from stridelint.linter.telling import tell
 
 if TYPE_CHECKING:
     import argparse
@@ -175,7 +175,7 @@ def _write(file: str, entries: Sequence[baseline.Entry], changes: str) -> None:
         except OSError as error:
             raise ConfigError(f"cannot write the baseline {file}: {error.strerror or error}") from None
     number = _total(entries)
-    print(f"stridelint: {file}: {number} finding{'s' * (number != 1)} ({changes})", file=sys.stderr)
+    tell(f"{file}: {number} finding{'s' * (number != 1)} ({changes})")
 
 
 def _total(entries: Iterable[baseline.Entry]) -> int:
@@ -191,13 +191,12 @@ def tell_stale(report: Report, is_error: bool) -> None:
         number = _total(entries)
         verb = "is" if number == 1 else "are"
         kind = "error" if is_error else "note"
-        print(
-            f"stridelint: {kind}: {file}: {number} finding{'s' * (number != 1)} of the baseline {verb} gone; "
-            "take them out with --prune-baseline",
-            file=sys.stderr,
+        tell(
+            f"{kind}: {file}: {number} finding{'s' * (number != 1)} of the baseline {verb} gone; "
+            "take them out with --prune-baseline"
         )
         for entry in entries[:_MOST_SHOWN]:
             where = f" in {entry.scope}" if entry.scope else ""
-            print(f"stridelint:   {entry.path}: {entry.code}{where}: {entry.source}", file=sys.stderr)
+            tell(f"  {entry.path}: {entry.code}{where}: {entry.source}")
         if len(entries) > _MOST_SHOWN:
-            print(f"stridelint:   and {len(entries) - _MOST_SHOWN} more", file=sys.stderr)
+            tell(f"  and {len(entries) - _MOST_SHOWN} more")

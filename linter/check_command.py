@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from stridelint.linter import config, run as runner, run_helpers, setting_options, source, statistics
 from stridelint.linter.config import ConfigError, Settings
 from stridelint.linter.discover import Target, discover, is_excluded, unique
+from stridelint.linter.telling import tell
 
 if TYPE_CHECKING:
     import argparse
@@ -44,13 +46,36 @@ def run(options: argparse.Namespace) -> int:
     if options.diff and (options.format not in (None, "text") or options.output):
         raise ConfigError("--diff prints a diff: it does not go with --format or --output")
     try:
-        if options.watch:
-            from stridelint.linter import watch
+        with _ending_cleanly():
+            if options.watch:
+                from stridelint.linter import watch
 
-            return watch.run(options, _run)
-        return _run(options)
+                return watch.run(options, _run)
+            return _run(options)
     finally:
         _judge_by("", None)
+
+
+@contextlib.contextmanager
+def _ending_cleanly() -> Iterator[None]:
+    """Who asks the program to end gets the same as with Ctrl-C: no half of a file, no process left behind."""
+    import signal
+    import threading
+
+    def end(number: int, _: object) -> None:
+        raise KeyboardInterrupt("terminated")
+
+    ours = []
+    if threading.current_thread() is threading.main_thread():
+        every = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+        ours = [each for each in every if signal.getsignal(each) is signal.SIG_DFL]
+    for each in ours:
+        signal.signal(each, end)
+    try:
+        yield
+    finally:
+        for each in ours:
+            signal.signal(each, signal.SIG_DFL)
 
 
 def _judge_by(table: str, target: tuple[int, int] | None) -> None:
@@ -172,7 +197,7 @@ def _checked_files(options: argparse.Namespace, watch: run_helpers.Watch) -> Che
     else:
         for path in paths:
             if not os.path.exists(path):
-                raise ConfigError(f"no such file or folder: {path}")
+                raise ConfigError(f"no such file or folder: {path if path.strip() else repr(path)}")
         targets = []
         owner: dict[str, Settings] = {}
         for path in paths:
@@ -289,10 +314,9 @@ def _without_ignored(report: Report, jobs: Iterable[runner.Job]) -> Report:
 def _with_local_rules(report: Report, asked: Iterable[Settings]) -> Report:
     """The report with what is wrong with the project's own rules."""
     for file in sorted({settings.file for settings in asked if settings.distrusted}):
-        print(
-            f"stridelint: note: the local-rules of {file} are not run: it is not the configuration of the current folder "
-            "(--config would name it)",
-            file=sys.stderr,
+        tell(
+            f"note: the local-rules of {file} are not run: it is not the configuration of the current folder "
+            "(--config would name it)"
         )
     broken = [settings for settings in asked if settings.local_rules]
     if not broken:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Any, NoReturn
 
 from stridelint.linter import config
 from stridelint.linter.command_options import COMMANDS, EPILOGS
+from stridelint.linter.telling import tell
 
 _DESCRIPTION = """\
 Finds the places where a tensor's memory layout or an out= argument breaks PyTorch's contract.
@@ -53,6 +55,9 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    # A program that closes them before it starts us leaves Python without.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # odd file names, and terminals without Unicode
@@ -61,20 +66,41 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except config.ConfigError as error:
-        print(f"stridelint: {error}", file=sys.stderr)
+        tell(str(error))
         return 2
-    except BrokenPipeError:
-        # The reader (`head`, a pager) has seen enough; without this Python complains when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader (`head`, a pager) has seen enough
+        _close_output()
         return 1
-    except KeyboardInterrupt:
-        print("stridelint: interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as error:
+        tell(str(error) or "interrupted")
+        return 143 if str(error) else 130
     except Exception as error:
         from stridelint.linter.errors import internal_error
 
-        print(f"stridelint: {internal_error(error)}", file=sys.stderr)
+        tell(_obstacle(error) or internal_error(error))
         return 2
+
+
+def _close_output() -> None:
+    """Without this Python complains when it flushes at exit."""
+    with contextlib.suppress(OSError):  # it may be none of the system's
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _obstacle(error: Exception) -> str:
+    """What the system does not let us do; "" if the error is another one."""
+    import errno
+
+    if not isinstance(error, OSError):
+        return ""
+    try:
+        os.getcwd()
+    except OSError:
+        return "the current folder is gone"
+    if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EDQUOT):
+        _close_output()
+        return f"cannot write standard output: {error.strerror}"
+    return ""
 
 
 def _dispatch(arguments: list[str]) -> int:

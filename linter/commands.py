@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from stridelint.linter import documentation, local_rules
 from stridelint.linter.config import ConfigError, suggestion
+from stridelint.linter.telling import tell
 from stridelint.rules.registry import FOLDERS, by_code
 from stridelint.rules.rule import Rule
 
@@ -67,7 +68,7 @@ def _states(options: argparse.Namespace) -> dict[str, dict[str, object]]:
     else:
         settings = config.find(".")
     for problem in selection.loaded(settings).problems:
-        print(f"stridelint: {problem}", file=sys.stderr)
+        tell(str(problem))
     return {rule.code: {"on": choice.is_on, "why": choice.why} for rule, choice in selection.choices(settings)}
 
 
@@ -99,7 +100,7 @@ def docs(options: argparse.Namespace) -> int:
 
         root, own = Path.cwd(), selection.loaded(config.find("."))
         for problem in own.problems:
-            print(f"stridelint: {problem}", file=sys.stderr)
+            tell(str(problem))
         if not own.rules:
             raise ConfigError("there are no local rules: name them with local-rules in [tool.stridelint]")
         stale = documentation.write_local(root / options.local, own.rules, check=options.check)

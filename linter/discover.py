@@ -87,7 +87,7 @@ def _in_folder(folder: str, settings: Settings) -> Iterator[str]:
             if not os.path.islink(path):
                 inner = (os.path.join(relative, deeper) for deeper in _in_folder(path, settings))
                 yield from (os.path.normpath(deeper) for deeper in inner)
-        elif relative.endswith(SUFFIXES) and os.path.exists(path):
+        elif relative.endswith(SUFFIXES) and os.path.isfile(path):
             yield relative
 
 
@@ -139,8 +139,8 @@ def _walk(folder: str, settings: Settings) -> Iterator[str]:
             if not _matches_defaults(name, settings) and not os.path.exists(os.path.join(here, name, "pyvenv.cfg"))
         ]
         for name in files:
-            # A link that leads nowhere is no file; one that cannot be read is reported later.
-            if name.endswith(SUFFIXES) and os.path.exists(os.path.join(here, name)):
+            # A link that leads nowhere is no file, nor is a pipe; a file that cannot be read is reported later.
+            if name.endswith(SUFFIXES) and os.path.isfile(os.path.join(here, name)):
                 yield os.path.normpath(os.path.join(relative, name))
 
 

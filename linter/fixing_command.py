@@ -10,6 +10,7 @@ from stridelint.linter import fixing, fixing_files, run as runner, source
 from stridelint.linter.config import Settings
 from stridelint.linter.findings import Report, Reported, Skipped
 from stridelint.linter.source import Source
+from stridelint.linter.telling import tell
 from stridelint.rules.unused_suppression import UnusedSuppression
 
 if TYPE_CHECKING:
@@ -37,26 +38,26 @@ def fix(
     """Make all fixes, write them unless a diff is wanted, and report what is still found. project: of the run."""
     by_path = {job[0].path: job for job in jobs}
     for path in dict.fromkeys(each.path for each in report.findings if each.path.endswith(source.NOTEBOOK)):
-        _remark(path, "not fixed: notebooks are only read")
+        tell(f"{path}: not fixed: notebooks are only read")
     paths = dict.fromkeys(each.path for each in report.findings if each.is_fixable(options.unsafe_fixes))
     mended = []
     for path in paths:
         try:
             file = runner.read(by_path[path])
         except source.Unreadable as error:
-            _remark(path, f"not fixed: {error}")
+            tell(f"{path}: not fixed: {error}")
             continue
         comments = [each for each in report.findings if each.path == path and each.code == UnusedSuppression.code]
         done = Mended(file, fixes_of(file, by_path[path][1], options.unsafe_fixes, project, comments))
         for each in done.fixes.left_out:
-            _remark(f"{path}:{each.finding.line}", f"the fix of {each.finding.code} is left out: {each.reason}")
+            tell(f"{path}:{each.finding.line}: the fix of {each.finding.code} is left out: {each.reason}")
         if not done.is_changed:
             continue
         if not options.diff and path in _files(by_path):
             try:
                 fixing_files.write(path, file.data, done.fixes.data)
             except fixing_files.NotWritten as error:
-                _remark(path, f"not fixed: {error}")
+                tell(f"{path}: not fixed: {error}")
                 continue
         mended.append(done)
     return _after(report, mended), mended
@@ -138,7 +139,7 @@ def show(changed: Collection[Mended], report: Report | None) -> int:
     number = sum(len(each.fixes.fixed) for each in changed)
     files = f"{len(changed)} file{'s' * (len(changed) != 1)}"
     for skipped in report.skipped if report is not None else ():
-        _remark(skipped.path, skipped.reason)
+        tell(f"{skipped.path}: {skipped.reason}")
     print(
         f"{number} finding{'s' * (number != 1)} in {files} would be fixed." if changed else "No fixes.", file=sys.stderr
     )
@@ -150,7 +151,3 @@ def print_fixed(given: bytes, mended: Collection[Mended]) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(next((each.fixes.data for each in mended), given))
     sys.stdout.buffer.flush()
-
-
-def _remark(place: str, text: str) -> None:
-    print(f"stridelint: {place}: {text}", file=sys.stderr)

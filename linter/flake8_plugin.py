@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +17,7 @@ from stridelint.linter import config, discover, engine, errors, screen, selectio
 from stridelint.linter.config import ConfigError, Settings
 from stridelint.linter.findings import Outcome
 from stridelint.linter.setting_options import check_table, converted
+from stridelint.linter.telling import tell
 from stridelint.rules import registry
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Plugin:
         # flake8 shows by default what begins like a plugin's name; local rules have other prefixes.
         options.extended_default_select.extend(sorted({rule.code[:-3] for rule in own.rules}))
         for problem in own.problems:
-            print(f"stridelint: {problem}", file=sys.stderr)
+            tell(str(problem))
 
     @staticmethod
     def _converted(options: Any) -> dict[str, Any]:

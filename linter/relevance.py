@@ -82,7 +82,7 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
     spoken = [nodes.unit_of(unit.node) in exact or any(word <= unit.names for word in wanted) for unit in units]
     spoken_globals = {name for name, parts in globals_.items() if any(word <= parts for word in wanted)}
     reaching = _reaching(units, spoken, globals_, spoken_globals)
-    near = _hot_names(units, spoken)
+    near, sources = _hot_names(units, spoken), _sources_of_objects(units)
     following: set[int | None] = {
         index for index, unit in enumerate(units) if _leads_out(nodes, unit.names, nodes.unit_of(unit.node))
     }
@@ -91,7 +91,8 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
         for index, unit in enumerate(units)
         if spoken[index]
         or (reaching[index] and unit.node.name.startswith("test"))
-        or not (near.isdisjoint(unit.names) or _feeding(unit).isdisjoint(unit.names))
+        or not near.isdisjoint(unit.names)
+        and (not _feeding(unit).isdisjoint(unit.names) or _passes_attributes(unit, near, sources))
         or index in following
     }
     leading = _hot_names(units, reaching) | nodes.imported
@@ -141,6 +142,46 @@ def _feeding(unit: _Unit) -> frozenset[str]:
     positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
     required = positional[: len(positional) - len(arguments.defaults)]
     return _UNUSUAL if set(required) - {"self", "cls"} else _SOURCES
+
+
+def _sources_of_objects(units: Iterable[_Unit]) -> frozenset[str]:
+    """Classes whose objects are made with tensors, and those that derive from them."""
+    makers = {
+        unit.owner.name
+        for unit in units
+        if unit.owner is not None and unit.node.name in _CONSTRUCTORS and not _SOURCES.isdisjoint(unit.names)
+    }
+    owners = {unit.owner for unit in units if unit.owner is not None}
+    while True:
+        heirs = {each.name for each in owners if not makers.isdisjoint(_base_names(each))} - makers
+        if not heirs:
+            return frozenset(makers)
+        makers |= heirs
+
+
+def _passes_attributes(unit: _Unit, near: set[str], sources: frozenset[str]) -> bool:
+    """A method that hands what its object was made with to a function that is worth reading."""
+    return (
+        unit.owner is not None
+        and unit.owner.name in sources
+        and any(
+            isinstance(each, ast.Call)
+            and any(_is_own(argument) for argument in (*each.args, *(keyword.value for keyword in each.keywords)))
+            and any(isinstance(part, (ast.Name, ast.Attribute)) and _identifier(part) in near for part in ast.walk(each.func))
+            for each in ast.walk(unit.node)
+        )
+    )
+
+
+def _is_own(node: ast.expr) -> bool:
+    """`self.name`, or a part of it."""
+    while isinstance(node, (ast.Subscript, ast.Starred)):
+        node = node.value
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _identifier(node: ast.Name | ast.Attribute) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr
 
 
 def _leads_out(nodes: Nodes, names: frozenset[str], unit: str) -> bool:
@@ -201,6 +242,7 @@ def _called(unit: _Unit) -> set[str]:
     return {unit.node.name} if unit.owner is None else {unit.owner.name, unit.node.name} - _COMMON
 
 
+_CONSTRUCTORS = frozenset({"__init__", "__post_init__", "setUp", "setup_method"})
 # Method names that say nothing about which class is meant.
 _COMMON = frozenset(
     "forward __init__ __call__ __getitem__ __iter__ __len__ __enter__ __exit__ __post_init__ setUp to get update step".split()

@@ -12,6 +12,7 @@ from stridelint.linter import statistics
 from stridelint.linter.config import Settings
 from stridelint.linter.progress import Progress, suits
 from stridelint.linter.run import Helpers, Job
+from stridelint.linter.telling import tell
 
 if TYPE_CHECKING:
     import argparse
@@ -85,6 +86,6 @@ def helping(options: argparse.Namespace, cache: Cache | None, watch: Watch) -> I
 def _tell(cache: Cache) -> None:
     folders = ", ".join(sorted(cache.folders))
     files = f"{cache.hits} file{'s' * (cache.hits != 1)}"
-    print(f"stridelint: the outcome of {files} was known from {folders}", file=sys.stderr)
+    tell(f"the outcome of {files} was known from {folders}")
     if cache.problem:
-        print(f"stridelint: the cache is not kept: {cache.problem}", file=sys.stderr)
+        tell(f"the cache is not kept: {cache.problem}")

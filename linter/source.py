@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from typing import NamedTuple
 
 # A hand-written module of this size is unheard of; a machine-made one takes LibCST minutes.
@@ -38,18 +39,24 @@ class Source(NamedTuple):
 def read(path: str, explicit: bool = False) -> Source:
     """The bytes of a file, if they can be Python source at all."""
     try:
-        with open(path, "rb") as file:
-            limit = _limit(path)
-            size = os.fstat(file.fileno()).st_size
-            if size > limit:
-                raise Unreadable(_too_large(size, limit))
-            # A pipe or device has no size: never read more than the limit from it.
-            data = file.read(limit + 1)
+        with open(path, "rb", opener=_opened) as file:
+            limit, state = _limit(path), os.fstat(file.fileno())
+            if not stat.S_ISREG(state.st_mode):
+                # What comes out of it cannot be read twice, and may never come.
+                raise Unreadable("is no regular file; the way to check what comes from a pipe is 'stridelint check -'")
+            if state.st_size > limit:
+                raise Unreadable(_too_large(state.st_size, limit))
+            data = file.read(limit + 1)  # not more, even if it grows
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a path with a NUL
         raise Unreadable(f"cannot be read: {error}") from None
     return from_bytes(path, data, explicit)
+
+
+def _opened(path: str, flags: int) -> int:
+    """Open a file without waiting: a pipe that nobody writes to would keep us for ever."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def from_bytes(path: str, data: bytes, explicit: bool = False) -> Source:

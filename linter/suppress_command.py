@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from stridelint.linter import fixing_files, run as runner, source
 from stridelint.linter.config import ConfigError
 from stridelint.linter.findings import Report, Reported
 from stridelint.linter.suppress_adding import added, grouped
+from stridelint.linter.telling import tell
 from stridelint.rules.unused_suppression import UnusedSuppression
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def add(report: Report, jobs: Iterable[Job]) -> Report:
                 files += 1
                 hidden += done.hidden
             if done.left_out:
-                _remark(path, f"{len(findings) - len(done.hidden)} without a comment: {done.left_out}")
+                tell(f"{path}: {len(findings) - len(done.hidden)} without a comment: {done.left_out}")
         except KeyError:
-            _remark(path, "left as it is: the file is none of those that are checked")
+            tell(f"{path}: left as it is: the file is none of those that are checked")
         except (source.Unreadable, fixing_files.NotWritten) as error:
-            _remark(path, f"left as it is: {error}")
-    print(f"stridelint: added noqa for {_count(len(hidden), 'finding')} in {_count(files, 'file')}", file=sys.stderr)
+            tell(f"{path}: left as it is: {error}")
+    tell(f"added noqa for {_count(len(hidden), 'finding')} in {_count(files, 'file')}")
     gone = {_key(each) for each in hidden}
     return report._replace(
         findings=tuple(each for each in report.findings if _key(each) not in gone),
@@ -61,7 +61,3 @@ def _key(finding: Reported) -> tuple[object, ...]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _remark(path: str, text: str) -> None:
-    print(f"stridelint: {path}: {text}", file=sys.stderr)

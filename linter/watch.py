@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from stridelint.linter import config
 from stridelint.linter.config import ConfigError
+from stridelint.linter.telling import tell
 
 if TYPE_CHECKING:
     import argparse
@@ -49,7 +50,7 @@ def _once(options: argparse.Namespace, check: Callable[[argparse.Namespace], int
     try:
         check(options)
     except ConfigError as error:  # the next change may put it right
-        print(f"stridelint: {error}", file=sys.stderr)
+        tell(str(error))
     print(f"{time.strftime('%H:%M:%S')} watching; Ctrl-C ends it", file=sys.stderr, flush=True)
 
 

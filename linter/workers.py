@@ -146,13 +146,13 @@ def _submit(pool: ProcessPoolExecutor, item: Any) -> Future[Any]:
 
 @contextlib.contextmanager
 def _later() -> Iterator[None]:
-    """Ctrl-C waits: a process that starts meanwhile has not yet been told to ignore it."""
+    """Ctrl-C and the wish to end wait: a process that starts meanwhile has not yet been told what to make of them."""
     import signal
 
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:
         yield
     finally:
@@ -167,8 +167,10 @@ def _start(parent: int, work: Callable[[Any], Any]) -> None:
     import time
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     _worker.work = work
     gc.freeze()  # what is imported stays
 

@@ -124,3 +124,39 @@ def test_the_whole_file_has_no_other_findings(path: Path, run: Callable[..., obj
     )
     whole = run_deep(lambda: analyse(libcst.parse_module(text), all_rules(), budget=3_000_000).findings)
     assert codes(whole) <= codes(reduced)
+
+
+def test_methods_that_hand_on_attributes_are_read() -> None:
+    code = """\
+import torch
+
+class Base:
+    def __init__(self):
+        self.hits = torch.zeros(4, dtype=torch.int64)
+        self.name = "hits"
+
+class Counter(Base):
+    def step(self):
+        self._add(self.hits)
+
+    def rename(self):
+        self.other(self.name)
+
+    def _add(self, values):
+        values += 0.5
+
+class Plain:
+    def __init__(self, hits):
+        self.hits = hits
+
+    def step(self):
+        self._add(self.hits)
+
+    def _add(self, values):
+        values += 0.5
+"""
+    plan = planned(code)
+    units = [(node.name, owner.name if owner else "") for node, owner in relevance.functions_of(ast.parse(code).body)]
+    roots = {units[index] for index in plan.roots}
+    assert ("step", "Counter") in roots
+    assert not roots & {("rename", "Counter"), ("step", "Plain")}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 import os
 import re
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from stridelint.linter import writing
 from stridelint.linter.config import ConfigError, suggestion
+from stridelint.linter.telling import tell
 
 if TYPE_CHECKING:
     from stridelint.linter.findings import Report
@@ -85,9 +85,9 @@ def write_all(outputs: Sequence[Output], report: Report, context: Context, stdou
             raise
         except Exception as error:
             is_complete = False
-            _tell(f"the {output.format} report is not written: {_reason(error, output)}")
+            tell(f"the {output.format} report is not written: {_reason(error, output)}")
         for remark in remarks:
-            _tell(f"{output.format}: {remark}")
+            tell(f"{output.format}: {remark}")
     if is_complete and not any(output.is_plain or output.file == STDOUT for output in outputs):
         from stridelint.linter.reports.text import summary
 
@@ -115,7 +115,3 @@ def _reason(error: Exception, output: Output) -> str:
     from stridelint.linter.errors import internal_error
 
     return internal_error(error)
-
-
-def _tell(text: str) -> None:
-    print(f"stridelint: {text}", file=sys.stderr)
