@@ -36,6 +36,8 @@ def added(file: Source, findings: Iterable[Reported]) -> Added:
     suppressions = Suppressions(text)
     for finding in findings:
         codes.setdefault(suppressions.lines.place_behind(finding.line), set()).add(finding.code)
+    if text.startswith("#!"):
+        codes.pop(1, None)  # what stands there is for the system
     edits = [_edit(suppressions, line, sorted(wanted)) for line, wanted in codes.items()]
     new = edited.apply(text, edits)
     if not _is_same_code(text, new):

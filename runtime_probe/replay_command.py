@@ -66,9 +66,9 @@ def _read(path: str) -> dict[str, Any]:
 def _print(findings: list[dict[str, Any]]) -> None:
     for finding in findings:
         probe = finding["probe"]
-        print(
-            f"{finding['path']}:{finding['line']}:{finding['column']}: {finding['code']} [{finding['name']}] {finding['message']}"
-        )
+        cell = f"cell {finding['cell']}:" if "cell" in finding else ""
+        place = f"{finding['path']}:{cell}{finding['line']}:{finding['column']}"
+        print(f"{place}: {finding['code']} [{finding['name']}] {finding['message']}")
         told = probe["observed"] if probe["verdict"] == "confirmed" else probe["reason"]
         print(f"    probe: {probe['verdict']} on {probe['device']}, torch {probe['torch']}: {told}")
     counts = Counter(finding["probe"]["verdict"] for finding in findings)

@@ -16,6 +16,7 @@ import pytest
 
 from stridelint.linter import engine, source
 from stridelint.linter.config import Settings
+from stridelint.linter.findings import Reported
 from stridelint.linter.selection import select
 from stridelint.linter.suppress_adding import added
 from stridelint.linter.suppress_lines import Lines
@@ -128,6 +129,12 @@ def test_what_cannot_be_hidden_is_told(project: Path, run: Callable[..., Any], m
     assert "stridelint: y.py: left as it is: it is read-only\n" in result.err
     assert "added noqa for 1 finding in 1 file" in result.err
     assert "y.py:5:5: TLC101" in result.out
+
+
+def test_the_first_line_may_be_for_the_system() -> None:
+    file = source.from_bytes("x.py", b"#!/usr/bin/env python\nx = 1\n")
+    finding = Reported("x.py", 1, 1, 1, 1, "TLC101", "argument-order-layout", "", "warning", "certain", (), "")
+    assert added(file, [finding]) == (file.data, (), "the line cannot hold a comment")
 
 
 @pytest.mark.parametrize("other", ["--fix", "--diff", "--update-baseline", "--prune-baseline"])

@@ -339,6 +339,13 @@ def test_notebooks_are_only_read(project: Path, run: Callable[..., Any], option:
     assert "[*]" not in result.out
 
 
+def test_replayed_findings_name_the_cell(project: Path, run: Callable[..., Any]) -> None:
+    pytest.importorskip("torch")
+    write(project / "n.ipynb", f"import torch\n{CONVERTED}", "a * b;")
+    (project / "n.json").write_text(run("check", "--no-cache", "--format", "json", ".").out)
+    assert run("probe", "n.json").out.startswith("n.ipynb:cell 2:1:1: TLC101")
+
+
 def test_standard_input(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     import io
 
