@@ -135,6 +135,8 @@ def _constant(name: str, value: Any) -> Any:
 def _function(op: str) -> Callable[..., Any] | None:
     import torch
 
+    if operators.lookup(op) is None:
+        return None  # a document of findings may come from anywhere: it names operators, and nothing else that torch leads to
     found: Any = torch
     for name in op.split("."):
         found = getattr(found, name, None)
@@ -160,7 +162,7 @@ def _method(op: str, form: Form, given: dict[str, Any], extra: dict[str, Any]) -
     receiver = given.pop("input", None)
     name = op + "_" if form is Form.INPLACE and not op.endswith("_") else op
     method = getattr(receiver, name, None) or getattr(receiver, op, None)
-    if method is None:
+    if method is None or op.startswith("_"):
         raise NoCall(f"'{op}' is no operator that a probe can call on its own")
     names = _PARAMETERS.get(op)
     if names is not None:
