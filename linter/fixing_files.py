@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 
 from stridelint.linter import source
+from stridelint.linter.reports import escaping
 
 
 class NotWritten(Exception):
@@ -45,10 +46,15 @@ def write(path: str, old: bytes, new: bytes) -> None:
             os.unlink(temporary)
 
 
-def diff(path: str, old: bytes, new: bytes) -> Iterator[str]:
-    """A unified diff of two versions of a file, in parts that end their lines themselves; `patch -p0` takes it."""
-    for line in difflib.unified_diff(_lines(old), _lines(new), path, path):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+def diff(path: str, old: bytes, new: bytes, plain: bool = True) -> Iterator[str]:
+    """A unified diff of two versions of a file, in parts that end their lines themselves.
+
+    plain: `patch -p0` takes it. Otherwise it is to be looked at, on a terminal that nothing in the file must reach.
+    """
+    name = path if plain else escaping.line(path)
+    for line in difflib.unified_diff(_lines(old), _lines(new), name, name):
+        shown = line if plain else escaping.visible(line)
+        yield shown if line.endswith("\n") else f"{shown}\n\\ No newline at end of file\n"
 
 
 def _lines(data: bytes) -> list[str]:

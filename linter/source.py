@@ -106,9 +106,12 @@ def decode(data: bytes) -> str:
     encoding = encoding_of(data)
     try:
         text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+    except UnicodeError as error:
         name = "UTF-8" if encoding.startswith("utf-8") else encoding
+        # Some encodings do not tell where, or count in something else than our bytes.
+        if not isinstance(error, UnicodeDecodeError) or error.object != data or error.start >= len(data):
+            raise Unreadable(f"is not {name}: {error}") from None
+        line = data.count(b"\n", 0, error.start) + 1
         raise Unreadable(f"is not {name}: byte 0x{data[error.start]:02x} on line {line}") from None
     except LookupError:  # a codec that does not decode to text, such as "hex"
         raise Unreadable(f"cannot be decoded: '{encoding}' is not a text encoding") from None
