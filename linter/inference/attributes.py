@@ -11,18 +11,18 @@ from stridelint.linter.inference.values import (
     BoundMethod,
     Class,
     Constant,
+    Dtype,
     External,
     Function,
     Instance,
-    Mapping,
     Sequence,
     ShapeOf,
-    SizeValue,
     Super,
     TensorValue,
     Unknown,
     Value,
 )
+from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import TensorFacts
 
 _TENSOR_LIKE = frozenset(
@@ -56,8 +56,8 @@ def attribute(path: Path, value: Value, name: str, node: cst.CSTNode | None = No
         return value.items[value.fields.index(name)]
     if isinstance(value, ShapeOf) and name == "numel":
         return BoundMethod(value.tensor, "numel")
-    if isinstance(value, (Sequence, Mapping, Constant, SizeValue)):
-        return BoundMethod(value, name)
+    if isinstance(value, Dtype) and name in ("is_floating_point", "is_complex"):
+        return Constant(kind_of(value.name) == ("float" if name == "is_floating_point" else "complex"))
     return BoundMethod(value, name)
 
 
@@ -201,6 +201,31 @@ def find_method(instance: Instance, name: str) -> Function | None:
             if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
                 return Function(statement, class_scope(owner), owner)
     return None
+
+
+def set_attribute(path: Path, instance: Instance, name: str, value: Value) -> None:
+    """Assign to an attribute of an object, through the setter of a property if there is one."""
+    cls = instance.cls
+    setter = path.program.once(cls.node, _setters, cls).get(name) if cls is not None else None
+    if setter is not None:
+        from stridelint.linter.inference.calls import call_function
+        from stridelint.linter.inference.values import Arguments
+
+        call_function(path, None, setter, Arguments([instance, value]))
+        return
+    instance.attributes[name] = value
+    instance.hazy.discard(name)
+    if isinstance(value, TensorValue) and value.name is None:
+        value.name = f"self.{name}"
+
+
+def _setters(cls: Class) -> dict[str, Function]:
+    found = {}
+    for owner in reversed(cls.linearized()):
+        for statement in owner.node.body.body:
+            if isinstance(statement, cst.FunctionDef) and f"{statement.name.value}.setter" in decorator_names(statement):
+                found[statement.name.value] = Function(statement, class_scope(owner), owner)
+    return found
 
 
 def _super_attribute(path: Path, value: Super, name: str) -> Value:

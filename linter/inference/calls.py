@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, outs, transforms
+from stridelint.linter.inference import contexts, elements, outs, transforms
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
 from stridelint.linter.inference.imports import tells
 from stridelint.linter.inference.path import MAX_CALL_DEPTH, Broke, Continued, Frame, Path, Returned
@@ -192,7 +192,7 @@ def _called(
 
 
 def _run(path: Path, scope: Scope, function: Function, frame: Frame) -> Value:
-    from stridelint.linter.inference.expressions import evaluate, evaluate_discarded, renewed
+    from stridelint.linter.inference.expressions import evaluate, evaluate_discarded
     from stridelint.linter.inference.statements import execute
 
     if isinstance(function.node, cst.Lambda):
@@ -209,8 +209,7 @@ def _run(path: Path, scope: Scope, function: Function, frame: Frame) -> Value:
     if frame.yielded and not frame.repeats:
         return Sequence(list(frame.yielded), "list")
     if frame.yielded:
-        sample = frame.yielded[0]
-        return Sequence(None, "list", lambda: renewed(path, sample))
+        return Sequence(None, "list", elements.like(path, frame.yielded))
     return result
 
 

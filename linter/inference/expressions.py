@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import operators, testing
+from stridelint.linter.inference import elements, operators, testing
 from stridelint.linter.inference.attributes import attribute
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope, make_function
@@ -281,8 +281,7 @@ def _comprehension(path: Path, scope: Scope, node: cst.ListComp | cst.GeneratorE
     )
     if exhaustive:
         return Sequence(items, "list")
-    sample = items[0] if items else None
-    return Sequence(None, "list", None if sample is None else lambda: renewed(path, sample))
+    return Sequence(None, "list", elements.like(path, items))
 
 
 def _dict_comprehension(path: Path, scope: Scope, node: cst.DictComp) -> Value:
@@ -321,21 +320,6 @@ def _run_comprehension(path: Path, scope: Scope, clause: cst.CompFor, body: Call
         else:
             body(scope)
     return exhaustive
-
-
-def renewed(path: Path, value: Value) -> Value:
-    """Another value about which the same is known: a tensor in memory of its own, a size that may differ."""
-    if isinstance(value, TensorValue):
-        copy = path.tensor(value.facts.but(storage=None), story=value.story)
-        copy.proven = value.proven
-        return copy
-    if isinstance(value, Sequence) and value.items is not None:
-        return Sequence([renewed(path, each) for each in value.items], value.kind)
-    if isinstance(value, Mapping):
-        return Mapping({key: renewed(path, each) for key, each in value.entries.items()}, value.open)
-    if isinstance(value, Constant) and not isinstance(value.value, (str, type(None))):
-        return Unknown()
-    return value
 
 
 def iterate(path: Path, value: Value) -> tuple[list[Value], bool]:
@@ -417,5 +401,4 @@ __all__ = [
     "iterate",
     "make_function",
     "negation",
-    "renewed",
 ]

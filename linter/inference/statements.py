@@ -8,14 +8,13 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, demands, testing, trials
+from stridelint.linter.inference import contexts, demands, elements, testing, trials
 from stridelint.linter.inference.attributes import find_method
 from stridelint.linter.inference.expressions import (
     evaluate,
     evaluate_call_statement,
     evaluate_discarded,
     iterate,
-    renewed,
 )
 from stridelint.linter.inference.operators import augmented
 from stridelint.linter.inference.path import Broke, Continued, Path, Raised, Returned
@@ -200,9 +199,7 @@ def unknown_repetition(path: Path, scope: Scope, body: cst.CSTNode, unknown: boo
         yield
     finally:
         for sequence in path.grown:
-            if sequence.items:
-                sample = sequence.items[-1]
-                sequence.element = lambda sample=sample: renewed(path, sample)
+            sequence.element = elements.like(path, sequence.items or ()) or sequence.element
             sequence.items = None
         path.grown = outer
         for name, (value, known) in before.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference import operators
+from stridelint.linter.inference.attributes import set_attribute
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.values import (
@@ -98,10 +99,7 @@ def _set_attribute(path: Path, scope: Scope, target: cst.Attribute, value: Value
     owner = evaluate(path, scope, target.value)
     name = target.attr.value
     if isinstance(owner, Instance):
-        owner.attributes[name] = value
-        owner.hazy.discard(name)
-        if isinstance(value, TensorValue) and value.name is None:
-            value.name = f"self.{name}"
+        set_attribute(path, owner, name, value)
     elif isinstance(owner, Unknown):
         owner.attributes[name] = value
     elif isinstance(owner, TensorValue):

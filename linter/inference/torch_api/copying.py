@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stridelint.linter.inference.elements import renewed
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
@@ -43,8 +44,6 @@ def duplicate(path: Path, value: Value, seen: dict[int, Value]) -> Value:
 
 def _shallow(path: Path, value: Value) -> Value:
     """A copy without the parts; the value itself where it never changes."""
-    from stridelint.linter.inference.expressions import renewed
-
     if isinstance(value, TensorValue):
         copy = renewed(path, value)
         assert isinstance(copy, TensorValue)

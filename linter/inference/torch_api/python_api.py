@@ -7,6 +7,7 @@ from typing import Any
 
 import libcst as cst
 
+from stridelint.linter.inference import elements
 from stridelint.linter.inference.attributes import attribute
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.path import Finished
@@ -87,16 +88,12 @@ def enumerate_(call: Call) -> Value:
     if not items:
         return Sequence(None)
     first = items[0]
-    from stridelint.linter.inference.expressions import renewed
-
-    return Sequence(None, "list", lambda: Sequence([SizeValue(sizes.Size.fresh("index")), renewed(call.path, first)]))
+    return Sequence(None, "list", lambda: Sequence([SizeValue(sizes.Size.fresh("index")), elements.renewed(call.path, first)]))
 
 
 @function("builtins.zip", "itertools.product")
 def zip_(call: Call) -> Value:
     """`zip(a, b)`."""
-    from stridelint.linter.inference.expressions import renewed
-
     parts = [items_of(call.path, value) for value in call.args.positional]
     if parts and all(exhaustive for _, exhaustive in parts) and not call.args.unknown_star:
         if call.name == "itertools.product":
@@ -105,7 +102,7 @@ def zip_(call: Call) -> Value:
     if not parts or any(not items for items, _ in parts):
         return Sequence(None)
     firsts = [items[0] for items, _ in parts]
-    return Sequence(None, "list", lambda: Sequence([renewed(call.path, each) for each in firsts]))
+    return Sequence(None, "list", lambda: Sequence([elements.renewed(call.path, each) for each in firsts]))
 
 
 def _product(parts: list[list[Value]]) -> Value:
@@ -141,10 +138,7 @@ def listed(call: Call) -> Value:
         return Sequence(None, kind)
     items, exhaustive = items_of(call.path, value)
     if not exhaustive:
-        first = items[0] if items else None
-        from stridelint.linter.inference.expressions import renewed
-
-        return Sequence(None, kind, None if first is None else lambda: renewed(call.path, first))
+        return Sequence(None, kind, elements.like(call.path, items))
     if call.name == "builtins.reversed":
         items = items[::-1]
     if call.name in ("builtins.sorted", "builtins.set", "builtins.frozenset") and len(items) > 1:
@@ -307,8 +301,6 @@ def hasattr_(call: Call) -> Value:
 def map_(call: Call) -> Value:
     """`map(f, items)`."""
     from stridelint.linter.inference.calls import call as call_value
-    from stridelint.linter.inference.expressions import renewed
-
     target, source = call.get(0), call.get(1)
     if target is None or source is None or not isinstance(call.node, cst.Call):
         return Sequence(None)
@@ -319,7 +311,7 @@ def map_(call: Call) -> Value:
     ]
     if exhaustive and len(items) <= MAX_RANGE:
         return Sequence(results, "list")
-    return Sequence(None, "list", (lambda: renewed(call.path, results[0])) if results else None)
+    return Sequence(None, "list", elements.like(call.path, results))
 
 
 @function("builtins.next")

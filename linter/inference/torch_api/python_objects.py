@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
+from stridelint.linter.inference import elements
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.registry import Call, function
@@ -176,12 +177,16 @@ def _folded(call: Call, target: Value, items: list[Value]) -> Value:
 
 @function("builtins.filter")
 def filter_(call: Call) -> Value:
-    """`filter(f, items)`: which of them stay is hardly ever known."""
-    from stridelint.linter.inference.expressions import renewed
+    """`filter(f, items)`: those of which f is known to be true, if it is known of all."""
+    from stridelint.linter.inference.calls import call as called
 
-    source = call.get(1)
-    items, _ = items_of(call.path, source) if source is not None else ([], False)
-    return Sequence(None, "list", (lambda: renewed(call.path, items[0])) if items else None)
+    test, source = call.get(0), call.get(1)
+    items, known = items_of(call.path, source) if source is not None else ([], False)
+    if known and test is not None and isinstance(call.node, cst.Call):
+        answers = [call.path.known_truth(called(call.path, call.node, test, Arguments([each]))) for each in items]
+        if None not in answers:
+            return Sequence([each for each, stays in zip(items, answers) if stays], "list")
+    return Sequence(None, "list", elements.like(call.path, items))
 
 
 @function("itertools.chain", "itertools.chain.from_iterable")

@@ -1,0 +1,69 @@
+"""What stands for the elements of a list of unknown length: what is known of all that were seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence as Items
+from functools import reduce
+
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.values import Constant, Instance, Mapping, Sequence, TensorValue, Unknown, Value
+from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.contract.sizes import Size
+
+_COMPARED = ("dtype", "kind", "device", "requires_grad", "is_leaf")
+
+
+def like(path: Path, seen: Items[Value]) -> Callable[[], Value] | None:
+    """What makes another element; None if none was seen."""
+    if not seen:
+        return None
+    common = reduce(_common, seen)
+    return lambda: renewed(path, common)
+
+
+def renewed(path: Path, value: Value) -> Value:
+    """Another value about which the same is known: a tensor in memory of its own, a size that may differ."""
+    if isinstance(value, TensorValue):
+        copy = path.tensor(value.facts.but(storage=None), story=value.story)
+        copy.proven = value.proven
+        return copy
+    if isinstance(value, Sequence) and value.items is not None:
+        return Sequence([renewed(path, each) for each in value.items], value.kind)
+    if isinstance(value, Mapping):
+        return Mapping({key: renewed(path, each) for key, each in value.entries.items()}, value.open)
+    if isinstance(value, Constant) and not isinstance(value.value, (str, type(None))):
+        return Unknown()
+    return value
+
+
+def _common(one: Value, other: Value) -> Value:
+    """What is known of either value; Unknown if they are of different kinds."""
+    if isinstance(one, TensorValue) and isinstance(other, TensorValue):
+        facts = _common_facts(one.facts, other.facts)
+        return one if facts is one.facts else TensorValue(facts, one.story, one.proven and other.proven)
+    if isinstance(one, Sequence) and isinstance(other, Sequence) and one.items and other.items:
+        if len(one.items) == len(other.items):
+            return Sequence([_common(*pair) for pair in zip(one.items, other.items)], one.kind)
+    elif isinstance(one, Mapping) and isinstance(other, Mapping) and one.entries.keys() == other.entries.keys():
+        return Mapping({key: _common(one.entries[key], other.entries[key]) for key in one.entries}, one.open or other.open)
+    elif isinstance(one, Instance) and isinstance(other, Instance):
+        same = one.external == other.external and getattr(one.cls, "node", None) is getattr(other.cls, "node", None)
+        return one if same else Unknown("element")
+    elif isinstance(one, Constant) and isinstance(other, Constant):
+        return one if one.value == other.value or not isinstance(one.value, (str, type(None))) else Unknown("element")
+    return one if type(one) is type(other) else Unknown("element")
+
+
+def _common_facts(one: TensorFacts, other: TensorFacts) -> TensorFacts:
+    if one == other:
+        return one
+    changes: dict[str, object] = {name: None for name in _COMPARED if getattr(one, name) != getattr(other, name)}
+    shape, second = one.shape, other.shape
+    if shape is None or second is None or len(shape) != len(second):
+        changes.update(shape=None, strides=None)
+    elif shape != second and one.concrete_shape is not None and other.concrete_shape is not None:
+        dims = tuple(mine if mine == its else Size.fresh("size") for mine, its in zip(shape, second))
+        changes.update(shape=dims, strides=None)
+    elif one.strides != other.strides and one.concrete_strides is not None and other.concrete_strides is not None:
+        changes.update(strides=None)
+    return one.but(**changes) if changes else one
