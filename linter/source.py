@@ -110,7 +110,7 @@ def decode(data: bytes) -> str:
         name = "UTF-8" if encoding.startswith("utf-8") else encoding
         # Some encodings do not tell where, or count in something else than our bytes.
         if not isinstance(error, UnicodeDecodeError) or error.object != data or error.start >= len(data):
-            raise Unreadable(f"is not {name}: {error}") from None
+            raise Unreadable(f"is not {name}: {error.__cause__ or error}") from None
         line = data.count(b"\n", 0, error.start) + 1
         raise Unreadable(f"is not {name}: byte 0x{data[error.start]:02x} on line {line}") from None
     except LookupError:  # a codec that does not decode to text, such as "hex"
