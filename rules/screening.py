@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Stands for `x += y` among a function's names.
 IN_PLACE = "augmented assignment"
+CHANNELS_LAST = frozenset({"channels_last", "channels_last_3d"})
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BINDINGS = (
     ast.Assign,
@@ -51,6 +52,7 @@ class Nodes:
         self.returned: list[tuple[str, ast.expr, str]] = []
         self.has_negative_step = False
         self.has_complex_number = False
+        self._channels_last = 0  # how often it is named
         self.operations: list[tuple[ast.BinOp, str]] = []
         self.compared: list[tuple[ast.Compare, str]] = []
         self.globals: set[tuple[str, str]] = set()
@@ -65,12 +67,15 @@ class Nodes:
             kind = type(node)
             if kind is ast.Name:
                 self._variables[unit].add(node.id)  # type: ignore[attr-defined]
+                self._channels_last += node.id in CHANNELS_LAST  # type: ignore[attr-defined]
                 continue
             if kind is ast.Constant:
                 self.has_complex_number |= type(node.value) is complex  # type: ignore[attr-defined]
+                self._channels_last += node.value in CHANNELS_LAST  # type: ignore[attr-defined]
                 continue
             if kind is ast.Attribute:
                 self._names[unit].add(node.attr)  # type: ignore[attr-defined]
+                self._channels_last += node.attr in CHANNELS_LAST  # type: ignore[attr-defined]
             elif kind is ast.Call:
                 self.calls.append((node, unit))  # type: ignore[arg-type]
             elif kind is ast.Expr:
@@ -103,12 +108,24 @@ class Nodes:
             elif kind is ast.keyword and node.arg is not None:  # type: ignore[attr-defined]
                 self._names[unit].add(node.arg)  # type: ignore[attr-defined]
             elif kind is ast.alias:
-                self._names[unit].add(node.name.rpartition(".")[2])  # type: ignore[attr-defined]
+                last = node.name.rpartition(".")[2]  # type: ignore[attr-defined]
+                self._names[unit].add(last)
+                self._channels_last += last in CHANNELS_LAST
             for child in ast.iter_child_nodes(node):
                 waiting.append((child, unit, function))
         for key, variables in self._variables.items():
             self._names[key] |= variables
         self.names = frozenset().union(*self._names.values())
+
+    @functools.cached_property
+    def may_convert(self) -> bool:
+        """Whether something may be brought into a channels-last format by name, here or by what is imported. Other formats,
+        comparisons and questions (`is_contiguous`) bring nothing into one."""
+        if self.imported and "memory_format" in self.names:
+            return True
+        asked = [side for node, _ in self.compared for side in (node.left, *node.comparators)]
+        asked += [value for call, _ in self.calls if name_of(call.func) == "is_contiguous" for value in arguments_of(call)]
+        return self._channels_last > sum(_names_channels_last(each) for each in asked)
 
     def unit_of(self, function: ast.AST | None) -> str:
         """The key of an outermost function; of the module's own code for None."""
@@ -139,6 +156,10 @@ class Nodes:
     def names_below(node: ast.AST) -> frozenset[str]:
         """Identifiers in any part of the tree."""
         return frozenset(name_of(each) for each in ast.walk(node) if isinstance(each, (ast.Name, ast.Attribute)))
+
+
+def _names_channels_last(node: ast.expr) -> bool:
+    return (node.value if isinstance(node, ast.Constant) else name_of(node)) in CHANNELS_LAST
 
 
 def _parameter_names(arguments: ast.arguments) -> Iterator[str]:

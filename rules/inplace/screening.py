@@ -160,6 +160,7 @@ class Low(Flow):
         self._told = nodes.definitions.told
         self._classes = nodes.definitions.classes
         self._asked = 0
+        self._low_on_the_left: dict[tuple[int, str], bool] = {}
 
     def starts(self, node: ast.expr, unit: str) -> bool | None:
         """See `follow`."""
@@ -199,11 +200,12 @@ class Low(Flow):
             return [node.right]
         if self._asked >= _MOST_ASKED:
             return [node.left]
-        self._asked += 1
-        try:
-            return [node.right] if self.holds(node.left, unit) else False
-        finally:
+        known = self._low_on_the_left.get((id(node), unit))
+        if known is None:
+            self._asked += 1
+            known = self._low_on_the_left[id(node), unit] = self.holds(node.left, unit)
             self._asked -= 1
+        return [node.right] if known else False
 
     def _call(self, call: ast.Call) -> Steps:
         name = _name(call.func)

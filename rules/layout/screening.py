@@ -95,7 +95,7 @@ def _keeps_axis(index: ast.expr) -> bool:
 def views_of_strided(nodes: Nodes) -> frozenset[str]:
     """Where `view` may be called on a tensor that is not row-major, or channels_last be merged away."""
     views = [(call, unit) for call, unit in nodes.calls if name_of(call.func) in ("view", "view_as", "view_as_complex")]
-    if "memory_format" in nodes.names:  # It changes modules in place, and their results with them.
+    if nodes.may_convert:  # It changes modules in place, and their results with them.
         return frozenset(unit for call, unit in nodes.calls if name_of(call.func) in _COPYING_WORDS) | {
             unit for _, unit in views
         }
@@ -141,9 +141,9 @@ class ChannelsLast(TensorFlow):
 
 def mixes_formats(nodes: Nodes, operators: frozenset[str]) -> frozenset[str]:
     """Where an operator may get a channels_last tensor as one of several operands."""
-    if not {"memory_format", "permute", "movedim", "moveaxis"} & nodes.names:
+    if not nodes.may_convert and not {"permute", "movedim", "moveaxis"} & nodes.names:
         return frozenset()
-    if "memory_format" in nodes.names:
+    if nodes.may_convert:
         return frozenset(unit for _, unit in (*nodes.operations, *nodes.compared)) | {
             unit for call, unit in nodes.calls if name_of(call.func) in operators
         }
@@ -286,7 +286,7 @@ class _Batched(Flow):
 
 def batches_of_one(nodes: Nodes) -> frozenset[str]:
     """Where a tensor that got a batch axis after its axes were moved may be passed on."""
-    if "memory_format" in nodes.names:
+    if nodes.may_convert:
         return frozenset(unit for call, unit in nodes.calls if name_of(call.func) in ("unsqueeze", "expand_dims")) | {
             unit for _, unit in nodes.bindings
         }
