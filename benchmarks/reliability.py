@@ -240,6 +240,11 @@ class Figures:
         self.slowest = sorted([*self.slowest, *map(tuple, other["slowest"])], reverse=True)[:8]
         self.largest = sorted([*self.largest, *map(tuple, other["largest"])], reverse=True)[:4]
 
+    def keep(self, path: str | None) -> None:
+        """Write it into a file, so that a run that is ended counts as far as it got."""
+        if path:
+            Path(path).write_text(json.dumps(vars(self)))
+
     def show(self) -> None:
         """Print it."""
         size = f" ({self.bytes / 1e6:.0f} MB)" if self.bytes else ""
@@ -284,6 +289,8 @@ def count(
         figures.add(name(item), result)
         if options.command == "files":
             figures.bytes += os.path.getsize(item)
+        if figures.number % 200 == 0:
+            figures.keep(options.json)
         if sys.stderr.isatty() and figures.number % 100 == 0:
             print(f"\r{figures.number} of {len(items)}, {len(figures.wrong)} wrong", end="", file=sys.stderr)
     return figures
@@ -319,8 +326,7 @@ def main() -> int:
         work = functools.partial(program_told, seeds=seeds, seed=options.seed)
         figures = count(numbers, work, str, options)
     figures.show()
-    if options.json:
-        Path(options.json).write_text(json.dumps(vars(figures)))
+    figures.keep(options.json)
     return int(bool(figures.wrong))
 
 
