@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from odd_code import ODD_EXPRESSIONS, ODD_STATEMENTS
+from benchmarks.odd_code import ODD_EXPRESSIONS, ODD_STATEMENTS
 
 MAX_LINES = 60
 _WORDS = re.compile(

@@ -1,8 +1,8 @@
 """Tries whether anything breaks the linter: real files by the ten thousand, and odd programs by the hundred thousand.
 
-    python benchmarks/reliability.py files [FOLDER...]               every Python file of these folders
-    python benchmarks/reliability.py programs [--count N] [FOLDER...]  programs made of pieces of the files there
-    python benchmarks/reliability.py add FILE...                     the sum of what `--json FILE` has kept
+    python -m benchmarks.reliability files [FOLDER...]               every Python file of these folders
+    python -m benchmarks.reliability programs [--count N] [FOLDER...]  programs made of pieces of the files there
+    python -m benchmarks.reliability add FILE...                     the sum of what `--json FILE` has kept
 
 Without folders: the standard library and all that is installed beside it; for programs, `fixtures`. Each file and each program
 is checked in a process that is watched: one that takes longer than `--limit` counts as a hang. `--only NUMBER` prints a program
@@ -32,9 +32,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mutation import Seeds, program, seeds_of
-from watching import Watched, watched
-
+from benchmarks.mutation import Seeds, program, seeds_of
+from benchmarks.watching import Watched, watched
 from stridelint.linter import engine, fixing_command, screen, source
 from stridelint.linter.config import Settings
 from stridelint.linter.findings import Outcome, Report, Reported
@@ -152,7 +151,7 @@ def differences(file: source.Source, settings: Settings, outcome: Outcome) -> It
     """What LibCST's own tree leads to and the quick way does not."""
     quick = engine._nothing_found
     try:
-        engine._nothing_found = lambda *_: None  # type: ignore[assignment]
+        engine._nothing_found = lambda *_: None
         other = engine.check(file, select(settings))
     finally:
         engine._nothing_found = quick
@@ -241,6 +240,11 @@ class Figures:
         self.slowest = sorted([*self.slowest, *map(tuple, other["slowest"])], reverse=True)[:8]
         self.largest = sorted([*self.largest, *map(tuple, other["largest"])], reverse=True)[:4]
 
+    def keep(self, path: str | None) -> None:
+        """Write it into a file, so that a run that is ended counts as far as it got."""
+        if path:
+            Path(path).write_text(json.dumps(vars(self)))
+
     def show(self) -> None:
         """Print it."""
         size = f" ({self.bytes / 1e6:.0f} MB)" if self.bytes else ""
@@ -285,6 +289,8 @@ def count(
         figures.add(name(item), result)
         if options.command == "files":
             figures.bytes += os.path.getsize(item)
+        if figures.number % 200 == 0:
+            figures.keep(options.json)
         if sys.stderr.isatty() and figures.number % 100 == 0:
             print(f"\r{figures.number} of {len(items)}, {len(figures.wrong)} wrong", end="", file=sys.stderr)
     return figures
@@ -320,8 +326,7 @@ def main() -> int:
         work = functools.partial(program_told, seeds=seeds, seed=options.seed)
         figures = count(numbers, work, str, options)
     figures.show()
-    if options.json:
-        Path(options.json).write_text(json.dumps(vars(figures)))
+    figures.keep(options.json)
     return int(bool(figures.wrong))
 
 

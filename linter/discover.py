@@ -69,8 +69,15 @@ def is_excluded(path: str, settings: Settings) -> bool:
 def unique(targets: Iterable[Target]) -> list[Target]:
     """Each file once, whatever links and overlapping arguments lead to it; a path without links is preferred."""
     best: dict[str, Target] = {}
-    for target in sorted(targets, key=lambda target: (os.path.islink(target.path), target.path, not target.explicit)):
-        best.setdefault(os.path.realpath(target.path), target)
+    folders: dict[str, str] = {}  # asking the disk for each part of each path takes long
+    for is_link, path, _, target in sorted(
+        (os.path.islink(target.path), target.path, not target.explicit, target) for target in targets
+    ):
+        folder, name = os.path.split(path)
+        if folder not in folders:
+            folders[folder] = os.path.realpath(folder)
+        real = os.path.realpath(path) if is_link else os.path.join(folders[folder], name)
+        best.setdefault(real, target)
     return sorted(best.values())
 
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stridelint.rules.rule import Rule
 
-_INTERNAL = "internal error"
+TRACEBACK = "STRIDELINT_TRACEBACK"  # if it is set, an internal error shows where it arose
 
 
 def internal_error(error: BaseException) -> str:
     """A reason that helps to find the mistake, which is ours."""
     import traceback
 
-    if os.environ.get("STRIDELINT_TRACEBACK"):
+    if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
     detail = " ".join(str(error).split())[:200]
-    return f"{_INTERNAL}, please report it: {type(error).__name__}: {detail}{where}"
+    return f"internal error, please report it: {type(error).__name__}: {detail}{where}"
 
 
 def rule_failed(rule: type[Rule], error: BaseException) -> str:
@@ -28,7 +28,7 @@ def rule_failed(rule: type[Rule], error: BaseException) -> str:
     import sys
     import traceback
 
-    if os.environ.get("STRIDELINT_TRACEBACK"):
+    if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
     own = getattr(sys.modules.get(rule.__module__), "__file__", "") or ""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own]
@@ -41,4 +41,4 @@ def rule_failed(rule: type[Rule], error: BaseException) -> str:
 
 def may_pass(reason: str) -> bool:
     """Whether the next run may do better with a file that was skipped for this reason, although nothing changed."""
-    return any(word in reason for word in (_INTERNAL, "failed and is left out", "memory"))
+    return any(word in reason for word in ("memory", "MemoryError", "OSError", "[Errno"))

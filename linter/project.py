@@ -79,15 +79,21 @@ class Project(NamedTuple):
 
     def outermost(self, path: str) -> str:
         """The folder that holds the outermost package a file belongs to."""
-        homes, start = _index(self.files).homes, os.path.dirname(path)
-        if start not in homes:
-            folder = start
-            while os.path.join(folder, "__init__.py") in self.files and os.path.dirname(folder) != folder:
-                folder = os.path.dirname(folder)
-            homes[start] = folder
+        folder = os.path.dirname(path)
+        home = self.home(folder)
         if self.asked is not None:
-            self.asked.homes[path] = homes[start]
-        return homes[start]
+            self.asked.homes[folder] = home
+        return home
+
+    def home(self, folder: str) -> str:
+        """The folder that holds the outermost package which a folder is, or the folder itself."""
+        homes = _index(self.files).homes
+        if folder not in homes:
+            outer = folder
+            while os.path.join(outer, "__init__.py") in self.files and os.path.dirname(outer) != outer:
+                outer = os.path.dirname(outer)
+            homes[folder] = outer
+        return homes[folder]
 
     def package(self, path: str) -> str:
         """The dotted name of the package that a file belongs to; "" for none."""
@@ -127,7 +133,7 @@ _index = functools.lru_cache(maxsize=4)(_Index)
 class Asked:
     """What reading a file asked about other files, and the answers: as long as these stay the same, so does the outcome.
 
-    homes: the outermost folder of a file. absent: top-level names that the project does not have, for files of a home.
+    homes: of a folder, the one that holds its outermost package. absent: top-level names that the project does not have, for files of a home.
     modules: the files of modules, for files of a home. makers: the digest of a file, and whether it has makers (see `Names`)
     of these names. read: the digests of files that were followed.
     """
@@ -152,7 +158,7 @@ def still(asked: Any, project: Project, digest: Callable[[str], str]) -> bool:
     """
     homes, absent, modules, makers, read = asked
     return (
-        all(project.outermost(path) == home for path, home in homes.items())
+        all(project.home(folder) == home for folder, home in homes.items())
         and all(project.tops(home).isdisjoint(names) for home, names in absent.items())
         and all(project.module(name, home) == path for home, found in modules.items() for name, path in found.items())
         and all(digest(path) == known for path, known in read.items())

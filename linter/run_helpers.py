@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from stridelint.linter import statistics
 from stridelint.linter.config import Settings
+from stridelint.linter.errors import TRACEBACK
 from stridelint.linter.progress import Progress, suits
 from stridelint.linter.run import Helpers, Job
 from stridelint.linter.telling import tell
@@ -38,7 +40,7 @@ def cache_of(options: argparse.Namespace, jobs: Iterable[Job], project: Project 
     """The cache for files of a run; None if there is to be none."""
     from stridelint.linter.discover import Target
 
-    if options.no_cache or not any(isinstance(item, Target) for item, _ in jobs):
+    if options.no_cache or os.environ.get(TRACEBACK) or not any(isinstance(item, Target) for item, _ in jobs):
         return None
     from stridelint.linter.cache import Cache
 

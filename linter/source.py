@@ -119,8 +119,14 @@ def decode(data: bytes) -> str:
 
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_AFTER_LINE_END = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
 
 
 def lines(text: str) -> list[str]:
     """The lines as Python counts them: only LF, CR and CRLF end one (str.splitlines knows many more)."""
     return _LINE_END.split(text)
+
+
+def lines_with_ends(text: str) -> list[str]:
+    """The same lines, each with what ends it."""
+    return _AFTER_LINE_END.split(text)

@@ -18,6 +18,8 @@ import sys
 import threading
 from typing import IO, Any
 
+from stridelint.runtime_probe.worker import MEMORY, TOO_MUCH_MEMORY
+
 DEVICES = ("auto", "cpu", "cuda")
 # Importing torch from a cold disk takes long; a call on small tensors does not.
 START_SECONDS = 300.0
@@ -123,6 +125,8 @@ class Probe:
             self._kill()
             return f"it took more than {limit:g} seconds"
         self._kill()
+        if status == TOO_MUCH_MEMORY:
+            return f"it needs more than {MEMORY >> 30} GiB of memory"
         if status < 0:
             names = {each.value: each.name for each in signal.Signals}
             return f"the process died of {names.get(-status, f'signal {-status}')}"

@@ -79,6 +79,7 @@ class Frame:
     call: how it is called.
     given_out, out_parameter: what was passed as `out`, unless that is None.
     returning: the `return` statement that ends it.
+    falls_back: in a `try` whose handlers do something else if torch raises.
     repeats: some loop in it ran an unknown number of times.
     at_yield: what is to happen at its first `yield`, if it makes a context.
     """
@@ -90,6 +91,7 @@ class Frame:
         self.call = call
         self.discarded_call = discarded_call
         self.yielded: list[Value] = []
+        self.falls_back = False
         self.repeats = False
         self.at_yield: Callable[[Value], None] | None = None
         self.given_out: Value | None = None
@@ -292,7 +294,8 @@ class Path:
         event = make()
         if self.recorded is not None:
             self.recorded.append(event)
-        self.program.judge(event, self._way_out())
+        fallen_back = bool(self.frames) and self.frames[-1].falls_back
+        self.program.judge(event, self._way_out(), raising=not fallen_back)
 
     def _way_out(self) -> cst.CSTNode | None:
         """The call in the file being read that leads into the other file where this happens."""

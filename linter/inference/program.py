@@ -14,6 +14,7 @@ from stridelint.linter.inference.imports import MAX_MODULES, Imports
 from stridelint.linter.inference.scopes import ModuleIndex
 from stridelint.linter.inference.values import Function, Instance
 from stridelint.linter.statistics import judged
+from stridelint.rules.claims import Kind
 from stridelint.rules.events import Note, Site, TensorEvent, TestEvent
 from stridelint.rules.forms.walking import source_code, walk
 from stridelint.rules.rule import Finding, Rule
@@ -170,10 +171,15 @@ class Program:
         """Some rule wants to see events of this operator."""
         return bool(self._now.general) or op in self._now.listeners
 
-    def judge(self, event: TensorEvent, through: cst.CSTNode | None = None) -> None:
-        """Show an event to the rules that listen to it; `through` is the call that led to it into another file."""
+    def judge(self, event: TensorEvent, through: cst.CSTNode | None = None, raising: bool = True) -> None:
+        """Show an event to the rules that listen to it.
+
+        through: the call that led to it into another file. raising: errors that torch raises there are worth telling.
+        """
         for rule in (*self._now.general, *self._now.listeners.get(event.op, ())):
             for finding in self._asked(rule, rule.check, event):
+                if not raising and finding.claim is not None and finding.claim.kind is Kind.RAISES:
+                    continue
                 if through is not None:
                     note = Note(Site(through), "this call leads there")
                     finding = dataclasses.replace(finding, notes=(*finding.notes, note))

@@ -265,7 +265,15 @@ def _attempt(path: Path, scope: Scope, node: cst.Try) -> None:
         return trials.parted(path.frames[-1].function.node if path.frames else path.program.module, node)
 
     part = path.program.once(node, parts, node)
-    execute(path, scope, part.body)
+    frame = path.frames[-1] if path.frames else None
+    around = frame is not None and frame.falls_back
+    if frame is not None:
+        frame.falls_back = around or path.program.once(node, trials.falls_back, node)
+    try:
+        execute(path, scope, part.body)
+    finally:
+        if frame is not None:
+            frame.falls_back = around
     for each in part.tried:
         path.step()
         evaluate(path, scope, each.value)

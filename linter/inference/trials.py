@@ -9,6 +9,9 @@ import libcst as cst
 
 from stridelint.rules.forms.walking import children, walk
 
+MAX_TRIED = 2
+_TORCH_RAISES = frozenset({"RuntimeError", "TypeError", "ValueError", "Exception", "BaseException"})
+
 
 class Parted(NamedTuple):
     """The body of a `try`: what is done there, and the call statements at its end that are only tried."""
@@ -32,6 +35,24 @@ def parted(around: cst.CSTNode, node: cst.Try) -> Parted:
     if callee is None or not node.handlers or _reads(around, node, ending, callee[0]):
         return Parted(body, ())
     return Parted(body[:start], tuple(each for each in map(_only, body[start:end]) if isinstance(each, cst.Expr)))
+
+
+def falls_back(node: cst.Try) -> bool:
+    """Whether a short body is tried, and something else is done where torch refuses it."""
+    if len(node.body.body) > MAX_TRIED or not all(isinstance(each, cst.SimpleStatementLine) for each in node.body.body):
+        return False
+    return any(_catches(each) and _goes_another_way(each.body) for each in node.handlers)
+
+
+def _catches(handler: cst.ExceptHandler) -> bool:
+    named = handler.type
+    types = [each.value for each in named.elements] if isinstance(named, cst.Tuple) else [named]
+    return any(each is None or (isinstance(each, cst.Name) and each.value in _TORCH_RAISES) for each in types)
+
+
+def _goes_another_way(body: cst.BaseSuite) -> bool:
+    ways = list(walk(body, cst.Return, cst.Assign, cst.AugAssign, cst.Continue, cst.Break))
+    return bool(ways) and not any(walk(body, cst.Raise))
 
 
 def _only(statement: cst.CSTNode) -> cst.CSTNode | None:

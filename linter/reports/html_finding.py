@@ -11,6 +11,7 @@ from stridelint.linter import edited, source
 from stridelint.linter.findings import Reported
 from stridelint.linter.reports import layouts
 from stridelint.linter.reports.context import Context
+from stridelint.linter.reports.cutting import part
 from stridelint.linter.reports.drawing import Drawings
 from stridelint.linter.reports.escaping import line, markup
 from stridelint.linter.reports.layouts import Tensor
@@ -95,6 +96,8 @@ def _code(rows: list[tuple[int, str, tuple[int, int] | None]], finding: Reported
     shared = _indentation(text for _, text, _ in rows)
     lines = []
     for number, text, span in rows:
+        text, *cut = part(text, *(span or (0, 0)))
+        span = (cut[0], cut[1]) if span is not None else None
         shown = markup_code(text[shared:])
         if span is not None:
             start, end = max(span[0], shared), max(span[1], shared)
@@ -123,8 +126,9 @@ def _story(finding: Reported, context: Context) -> Iterator[str]:
     yield '<h4>How it comes about</h4><ol class="story">'
     for (path, number), notes in groupby(finding.notes, key=lambda note: (note.path, note.line)):
         messages = "; ".join(dict.fromkeys(_inline(note.message) for note in notes))
-        yield _step(path, number, context.sources.line(path, number), messages, finding, context)
-    yield _step(finding.path, finding.line, finding.excerpt, "<strong>what is found</strong>", finding, context)
+        yield _step(path, number, part(context.sources.line(path, number).strip()).text, messages, finding, context)
+    found = part(finding.excerpt, finding.column - 1).text
+    yield _step(finding.path, finding.line, found, "<strong>what is found</strong>", finding, context)
     yield "</ol>"
 
 
@@ -185,6 +189,7 @@ def _fix(finding: Reported, context: Context) -> Iterator[str]:
         kinds = {"-": "gone", "+": "added"}
         shared = _indentation(row[1:] for row in rows)
         shown = "".join(
-            f'<span class="row {kinds[row[0]]}">{row[0]} {markup_code(row[1 + shared :])}</span>' for row in rows
+            f'<span class="row {kinds[row[0]]}">{row[0]} {markup_code(part(row[1 + shared :], finding.column - 1).text)}</span>'
+            for row in rows
         )
         yield f'<pre class="excerpt diff">{shown}</pre>'

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from stridelint.linter.findings import Report, Reported, Skipped
 from stridelint.linter.reports.context import Context
+from stridelint.linter.reports.cutting import part
 from stridelint.linter.reports.escaping import line, markup
 from stridelint.linter.reports.text import verdict
 
@@ -56,7 +57,7 @@ def _body(finding: Reported, context: Context) -> Iterator[str]:
     at = context.at(finding.path, finding.line, finding.column)
     yield f"{line(context.place(finding.path))}{at}: {line(finding.message)}"
     if finding.excerpt.strip():
-        yield f"    {context.sources.cell(finding.path, finding.line)[1]} | {line(finding.excerpt.strip())}"
+        yield f"    {context.sources.cell(finding.path, finding.line)[1]} | {line(part(finding.excerpt.strip(), finding.column - 1).text)}"
     for note in finding.notes:
         yield f"    {line(context.place(note.path))}{context.at(note.path, note.line)}: {line(note.message)}"
     if finding.probe is not None:

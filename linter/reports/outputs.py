@@ -81,6 +81,8 @@ def write_all(outputs: Sequence[Output], report: Report, context: Context, stdou
                 stdout.flush()
             else:
                 writing.write(output.file, text)
+            if output.format == "github":
+                _summarise(report, context)
         except BrokenPipeError:
             raise
         except Exception as error:
@@ -93,6 +95,16 @@ def write_all(outputs: Sequence[Output], report: Report, context: Context, stdou
 
         stdout.write(f"{summary(report)} Written to {', '.join(output.file for output in outputs)}.\n")
     return is_complete
+
+
+def _summarise(report: Report, context: Context) -> None:
+    """Show the findings on the page of a GitHub Actions run, too. The annotations are out: failing here fails nothing."""
+    from stridelint.linter.reports import step_summary
+
+    try:
+        step_summary.append(report, context, dict(os.environ))
+    except OSError as error:
+        tell(f"the step summary is not written: {error.strerror or error}")
 
 
 def _rendered(output: Output, report: Report, context: Context, stdout: TextIO) -> str:

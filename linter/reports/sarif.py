@@ -15,6 +15,7 @@ from urllib.parse import quote
 from stridelint.linter.findings import Patch, Remark, Report, Reported, Skipped
 from stridelint.linter.reports import rule_help
 from stridelint.linter.reports.context import SEVERITIES, Context
+from stridelint.linter.reports.cutting import MOST
 from stridelint.linter.reports.escaping import visible
 from stridelint.linter.reports.rule_help import RuleHelp
 from stridelint.linter.source import NOTEBOOK
@@ -180,7 +181,8 @@ def _result(
 ) -> Document:
     start, end = (finding.line, finding.column), (finding.end_line, finding.end_column)
     region = places.region(finding.path, start, end, finding.excerpt)
-    if finding.excerpt and not finding.path.endswith(NOTEBOOK):  # there the line is one of JSON
+    # In a notebook the line is one of JSON; and a snippet must be all of it, so that long lines have none.
+    if finding.excerpt and len(finding.excerpt) <= MOST and not finding.path.endswith(NOTEBOOK):
         region["snippet"] = {"text": visible(finding.excerpt)}
     physical = {"artifactLocation": places.artifact(finding.path), "region": region}
     line_hash = places.context.sources.line_hash(finding.path, region["startLine"])

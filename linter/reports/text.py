@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stridelint.linter.findings import Report, Reported, Verdict
+from stridelint.linter.reports.cutting import part
 from stridelint.linter.reports.escaping import line, visible
 from stridelint.linter.statistics import PHASES, Statistics
 
@@ -67,9 +68,9 @@ def _excerpt(finding: Reported, number: str) -> Iterator[str]:
     source = finding.excerpt.rstrip()
     if not source:
         return
-    yield f"    {number} | {visible(source)}"
-    start = finding.column - 1
     stop = finding.end_column - 1 if finding.end_line == finding.line else len(source)
+    source, start, stop = part(source, finding.column - 1, stop)
+    yield f"    {number} | {visible(source)}"
     # Tabs stay tabs, so that the carets stand right at any tab width.
     shown = visible(source[:start])
     before = "".join("\t" if character == "\t" else " " * _width(character) for character in shown)

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,16 @@ def run(op, *rest, **more):
         os._exit(3)
     if op == "hang":
         time.sleep(600)
+    if op == "devour":
+        held = []
+        while True:
+            held.append(bytearray(os.urandom(1) * (64 << 20)))
+    if op == "fill":
+        import torch
+        held = [torch.ones(1 << 26) for _ in range(1000)]
+    if op == "reserve":
+        import torch
+        torch.empty(1 << 55)
     if op == "shout":
         os.write(1, b"not a verdict")
         print("neither is this")
@@ -88,6 +99,42 @@ def test_crashes_and_hangs_cost_one_verdict(worker: list[str]) -> None:
         }
         assert {seen[op]["verdict"] for op in reasons} == {"inconclusive"}
         assert {each["device"] for each in seen.values()} == {"cpu"}
+
+
+def test_memory_is_limited(worker: list[str]) -> None:
+    """What is taken, not what is asked for, counts; and what torch cannot get is an answer."""
+    with Probe("cpu", limit=60, command=worker) as probe:
+        seen = {op: probe.verdict(witness_of(op)) for op in ("devour", "abs", "fill", "reserve", "sin")}
+    assert {op: each["verdict"] for op, each in seen.items()} == {
+        "devour": "inconclusive", "abs": "refuted", "fill": "inconclusive", "reserve": "inconclusive", "sin": "refuted",
+    }  # fmt: skip
+    reason = "the call does not come back: it needs more than 2 GiB of memory"
+    assert seen["devour"]["reason"] == seen["fill"]["reason"] == reason
+    assert seen["reserve"]["reason"] == "there is not enough memory for it"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux")
+def test_no_child_outlives_the_run(worker: list[str], tmp_path: Path) -> None:
+    """Not even one in a call that never returns."""
+    code = f"""
+import json, sys
+from stridelint.runtime_probe.probe import Probe
+probe = Probe("cpu", limit=600, command={worker!r})
+probe.wait()
+print(probe._child.pid, flush=True)
+probe.verdict({witness_of("hang")!r})
+"""
+    started = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert started.stdout is not None
+    child = Path("/proc") / started.stdout.readline().strip() / "status"
+    assert "State" in child.read_text()
+    time.sleep(0.5)
+    started.kill()
+    started.communicate()
+    end = time.monotonic() + 20
+    while child.exists() and "State:\tZ" not in child.read_text():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_a_child_that_cannot_start_is_an_error() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from stridelint.linter.findings import Patch, Remark, Replacement, Report, Reported, Skipped, Verdict
 from stridelint.linter.fingerprints import Sources
-from stridelint.linter.reports import outputs
+from stridelint.linter.reports import outputs, step_summary
 from stridelint.linter.reports.context import Context
 from stridelint.linter.reports.escaping import line, markup, visible
 
@@ -231,3 +231,14 @@ def test_files_with_such_names(
     place = found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert unquote_to_bytes(place) == name.encode("utf-8", "surrogateescape")
     assert found["partialFingerprints"]["primaryLocationLineHash"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_step_summary_has_no_markup_of_others(text: str) -> None:
+    shown = step_summary.render(*report(text))
+    rows = [each for each in shown.split("\n") if each.startswith("| error")]
+    assert len(rows) == 1
+    assert rows[0].count("|") == 5
+    assert set(re.findall(r"<[^>]*>", shown)) == {"<code>", "</code>", "<br>"}
+    assert re.fullmatch(r"(?:[^!-/:-@\[-`{-~]|&#\d+;)*", rows[0].split("|")[4].replace("<br>probe:", ""))
+    assert not UNSEEN.search(shown)

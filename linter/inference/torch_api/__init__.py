@@ -31,6 +31,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     transformed,
     types,
     view_ops,
+    whole_numbers,
     writes,
 )
 from stridelint.linter.inference.torch_api.apply import apply_call
@@ -102,6 +103,9 @@ def _torch(path: Path, node: cst.Call, name: str, args: Arguments) -> Value:
         form = Form.INPLACE if name.endswith("_") else Form.FUNCTION
         return apply_call(path, name, args, node, form)
     if name.startswith("nn.init."):
+        target = args.get(0, "tensor")
+        if isinstance(target, TensorValue):
+            whole_numbers.written(target, name in ("nn.init.zeros_", "nn.init.ones_"))
         return args.get(0, "tensor") or Unknown(name)
     last = name.rpartition(".")[2]
     if name.startswith("nn.") and last[:1].isupper():
@@ -211,6 +215,7 @@ def _unlisted(path: Path, node: cst.CSTNode, name: str, receiver: TensorValue, a
         receiver.facts = receiver.facts.but(shape=None, strides=None, storage_offset=None)
         return receiver
     if name.endswith("_") and not name.startswith("_"):
+        whole_numbers.written(receiver, False)
         return receiver
     return Unknown(name)
 

@@ -7,11 +7,10 @@ from collections.abc import Mapping as Dict
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import raw_memory, result_shapes, result_strides
+from stridelint.linter.inference.torch_api import raw_memory, result_shapes, result_strides, whole_numbers
 from stridelint.linter.inference.torch_api.emit import emit, plain
 from stridelint.linter.inference.values import (
     Arguments,
-    Constant,
     Copied,
     Number,
     Sequence,
@@ -50,13 +49,6 @@ FIELDS = {
     "svd": ("U", "S", "V"),
     "qr": ("Q", "R"),
 }
-
-
-_ROUNDING = frozenset(("round", "floor", "ceil", "trunc", "fix", "sign", "floor_divide"))
-_KEEPING_WHOLE = frozenset(
-    """add sub mul neg abs clamp clip clamp_min clamp_max maximum minimum max min amax amin sum cumsum prod where cat stack
-    index_select gather flip roll repeat tile square remainder masked_fill nn.functional.relu relu""".split()
-)
 
 
 def apply(
@@ -109,13 +101,13 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         sites,
         receiver if form is not Form.FUNCTION else None,
     )
-    whole = is_whole(operator.name, args)
+    whole = whole_numbers.of_result(operator.name, args)
     if form is Form.INPLACE and receiver is not None:
-        _holds_whole(receiver, whole)
+        whole_numbers.written(receiver, whole)
         receiver.written_by = None
         return _changed(path, receiver, bound)
     if out is not None and not is_none(out):
-        return _written(path, out, results, (operator.name, node))
+        return into_out(path, out, results, (operator.name, node), whole)
     values = _values(path, operator, variant, results, node, _inherited(args))
     if bound.get("return_indices") is True and isinstance(values, TensorValue):
         places = values.facts.but(dtype="int64", kind="integer", requires_grad=False, storage=None)
@@ -128,31 +120,6 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         if operator.name in ("cat", "concat", "concatenate"):
             values.raw = raw_memory.joined(args)
     return values
-
-
-def is_whole(name: str, args: Arguments) -> bool:
-    """Whether an operator's result has whole numbers only: it rounds, or computes with whole ones."""
-    if name in _ROUNDING:
-        return args.get(1, "decimals") is None
-    return name in _KEEPING_WHOLE and all(_may_be_whole(each) for each in (*args.positional, *args.keywords.values()))
-
-
-def _holds_whole(tensor: TensorValue, whole: bool) -> None:
-    """A tensor changes in place, and with it what it is a part of."""
-    tensor.whole = whole
-    while not whole and tensor.base is not None:
-        tensor = tensor.base
-        tensor.whole = False
-
-
-def _may_be_whole(value: Value) -> bool:
-    if isinstance(value, TensorValue):
-        return value.whole or value.facts.kind in ("bool", "integer")
-    if isinstance(value, Number):
-        return value.kind in ("bool", "integer")
-    if isinstance(value, Sequence):
-        return value.items is not None and all(_may_be_whole(each) for each in value.items)
-    return not isinstance(value, Constant) or not isinstance(value.value, float) or value.value.is_integer()
 
 
 def _inherited(args: Arguments) -> tuple[Step, ...]:
@@ -328,13 +295,14 @@ def _changed(path: Path, receiver: TensorValue, bound: Dict[str, object]) -> Val
     return receiver
 
 
-def _written(path: Path, out: Value, results: list[TensorFacts], by: Step) -> Value:
+def into_out(path: Path, out: Value, results: list[TensorFacts], by: Step, whole: bool) -> Value:
     """`out` after the call: resized where the result's shape is another."""
     targets = [out] if isinstance(out, TensorValue) else (out.items or []) if isinstance(out, Sequence) else []
     for target, result in zip(targets, results):
         if not isinstance(target, TensorValue):
             continue
         target.written_by = by
+        whole_numbers.written(target, whole)
         facts = path.facts(target)
         if result.shape is None:
             if facts.shape is not None and 0 in facts.shape:

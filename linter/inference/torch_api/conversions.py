@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api import whole_numbers
 from stridelint.linter.inference.torch_api.constants import TENSOR_TYPES, dtype_name
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.registry import Call, function, method
@@ -389,7 +390,10 @@ def like(call: Call) -> Value:
         emit(
             path, "full_like", call.form, call.node, {"input": receiver, "fill_value": filled}, (receiver,), None, made
         )
-    return path.tensor(made, call.node, "is made here, with the strides of its argument")
+    new = path.tensor(made, call.node, "is made here, with the strides of its argument")
+    listed = call.name.endswith("full_like") and whole_numbers.listed(fill)
+    new.whole = listed or call.name in ("torch.zeros_like", "torch.ones_like", "torch.randint_like")
+    return new
 
 
 def _asked_grad(call: Call) -> bool | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api import whole_numbers
 from stridelint.linter.inference.torch_api.constants import TENSOR_TYPES, dtype_name
 from stridelint.linter.inference.torch_api.conversions import device_name
 from stridelint.linter.inference.torch_api.emit import emit, plain
@@ -61,7 +62,7 @@ def made(
 
 
 def _into_out(call: Call, facts: TensorFacts, out: Value) -> Value:
-    from stridelint.linter.inference.torch_api.apply import _written
+    from stridelint.linter.inference.torch_api.apply import into_out
 
     path = call.path
     name = call.name.removeprefix("torch.")
@@ -76,7 +77,7 @@ def _into_out(call: Call, facts: TensorFacts, out: Value) -> Value:
     emit(
         path, name, Form.FUNCTION, call.node, arguments, (), plain(path, out, call.args.nodes.get("out")), facts, sites
     )
-    return _written(path, out, [facts], (name, call.node))
+    return into_out(path, out, [facts], (name, call.node), False)
 
 
 def _bound(call: Call, name: str, facts: TensorFacts) -> dict[str, object]:
@@ -110,7 +111,8 @@ def size_arguments(call: Call, start: int = 0) -> Dims | None:
 @function(*(f"torch.{name}" for name in SIZED))
 def sized(call: Call) -> Value:
     """`torch.zeros(size)` and its like."""
-    return made(call, size_arguments(call), call.path.default_dtype, "float")
+    value = made(call, size_arguments(call), call.path.default_dtype, "float")
+    return _holding(value, call.name in ("torch.zeros", "torch.ones"))
 
 
 @function("torch.full")
@@ -122,7 +124,7 @@ def full(call: Call) -> Value:
     if isinstance(value, TensorValue):
         filled = plain(call.path, fill, call.args.nodes.get(1, call.args.nodes.get("fill_value")))
         emit(call.path, "full", call.form, call.node, {"fill_value": filled}, (), None, value.facts)
-    return value
+    return _holding(value, whole_numbers.listed(fill))
 
 
 def scalar_dtype(path: Path, value: Value | None) -> tuple[str | None, str | None]:
@@ -152,7 +154,7 @@ def arange(call: Call) -> Value:
     if start is not None and end is not None and step:
         count = sizes.floor_divide(sizes.add(sizes.subtract(end, start), step - 1 if step > 0 else step + 1), step)
         length = count if count is not None and not (isinstance(count, int) and count < 0) else length
-    return made(call, (length,), dtype, kind)
+    return _holding(made(call, (length,), dtype, kind), all(whole_numbers.listed(each) for each in given if each is not None))
 
 
 @function(
@@ -176,7 +178,8 @@ def eye(call: Call) -> Value:
     """`torch.eye(n, m)`."""
     rows = as_dim(call.get(0, "n"))
     columns = as_dim(call.get(1, "m")) if call.get(1, "m") is not None else rows
-    return made(call, None if rows is None or columns is None else (rows, columns), call.path.default_dtype, "float")
+    shape = None if rows is None or columns is None else (rows, columns)
+    return _holding(made(call, shape, call.path.default_dtype, "float"), True)
 
 
 @function("torch.randint")
@@ -184,7 +187,7 @@ def randint(call: Call) -> Value:
     """`torch.randint(low, high, size)`."""
     values = call.args.positional
     size = call.args.keywords.get("size") or next((value for value in values if isinstance(value, Sequence)), None)
-    return made(call, as_dims(size), "int64")
+    return _holding(made(call, as_dims(size), "int64"), True)
 
 
 @function("torch.normal")
@@ -202,7 +205,7 @@ def normal(call: Call) -> Value:
 def randperm(call: Call) -> Value:
     """`torch.randperm(n)`."""
     count = as_dim(call.get(0, "n"))
-    return made(call, None if count is None else (count,), "int64")
+    return _holding(made(call, None if count is None else (count,), "int64"), True)
 
 
 @function("torch.empty_strided")
@@ -223,20 +226,20 @@ def tensor(call: Call) -> Value:
         shape = size_arguments(call)
         if shape is not None and not isinstance(data, Sequence):
             return made(call, shape, call.path.default_dtype, "float")
-        shape, _, kind = _nested(call.path, data)
-        return _listed(made(call, shape, call.path.default_dtype, "float"), kind)
+        made_of = made(call, _nested(call.path, data)[0], call.path.default_dtype, "float")
+        return _holding(made_of, whole_numbers.listed(data))
     if isinstance(data, (ArrayValue, TensorValue)):
         return _from_data(call, data)
     shape, dtype, kind = _nested(call.path, data)
     if isinstance(data, (Unknown, Instance)) and call.name in ("torch.as_tensor", "torch.asarray"):
         return made(call, None, None)
-    return _listed(made(call, shape, dtype, kind), kind)
+    return _holding(made(call, shape, dtype, kind), whole_numbers.listed(data) or kind in ("bool", "integer"))
 
 
-def _listed(value: Value, kind: str | None) -> Value:
-    """A tensor of listed numbers of a kind: its numbers may be whole where its dtype tells nothing of it."""
+def _holding(value: Value, whole: bool) -> Value:
+    """A new tensor whose numbers are whole where its dtype tells nothing of it; an out= holds whatever it did."""
     if isinstance(value, TensorValue):
-        value.whole = kind in ("bool", "integer")
+        value.whole = whole
     return value
 
 
@@ -333,7 +336,9 @@ def new(call: Call) -> Value:
             None,
             call.tensor,
         )
-    return value
+    fill = call.get(1, "fill_value") if call.name == "new_full" else call.get(0, "data")
+    listed = call.name in ("new_full", "new_tensor") and whole_numbers.listed(fill)
+    return _holding(value, listed or call.name in ("new_zeros", "new_ones"))
 
 
 @function(*(f"torch.{name}" for name in TENSOR_TYPES), *(f"torch.cuda.{name}" for name in TENSOR_TYPES))

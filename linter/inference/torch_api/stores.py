@@ -6,6 +6,7 @@ import libcst as cst
 
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.subscripts import is_advanced, tensor_item
+from stridelint.linter.inference.torch_api import whole_numbers
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.writes import stored
 from stridelint.linter.inference.values import Sequence, Slice, TensorValue, Value
@@ -32,6 +33,7 @@ def tensor_store(
     tensors = (receiver, stored_value) if isinstance(stored_value, Operand) else (receiver,)
     emit(path, "setitem", Form.INPLACE, node, arguments, tensors, waits_for=tensor)
     path.resized = resized
+    whole_numbers.partly_written(tensor, whole_numbers.listed(value))
     if isinstance(region, TensorValue) and not picks and path.facts(region).shape == path.facts(tensor).shape:
         path.overwrites(tensor)
     if isinstance(value, TensorValue):

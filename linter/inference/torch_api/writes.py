@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api import whole_numbers
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.registry import Call, method
 from stridelint.linter.inference.torch_api.view_ops import dim_arguments
@@ -19,6 +20,7 @@ def copy(call: Call) -> Value:
     value = call.get(0, "src", "other")
     source = plain(call.path, value, call.args.nodes.get(0, call.args.nodes.get("src")))
     _emit(call, "copy_", src=source)
+    whole_numbers.written(call.tensor, isinstance(value, TensorValue) and whole_numbers.of(value))
     if isinstance(value, TensorValue):
         stored(call.path, call.tensor, value)
     return call.tensor
@@ -30,6 +32,7 @@ def fill(call: Call) -> Value:
     call.path.overwrites(call.tensor)
     value = call.get(0, "value")
     _emit(call, "fill", value=plain(call.path, value, call.args.nodes.get(0, call.args.nodes.get("value"))))
+    whole_numbers.written(call.tensor, whole_numbers.listed(value))
     if isinstance(value, TensorValue):
         stored(call.path, call.tensor, value)
     return call.tensor
@@ -40,6 +43,7 @@ def filled(call: Call) -> Value:
     """`x.zero_()`, `x.uniform_(0, 1)` and their like."""
     call.path.overwrites(call.tensor)
     _emit(call, call.name)
+    whole_numbers.written(call.tensor, call.name in ("zero_", "random_", "geometric_", "bernoulli_"))
     return call.tensor
 
 
@@ -68,8 +72,7 @@ def resized(call: Call) -> Value:
 
 
 def stored(path: Path, tensor: TensorValue, value: TensorValue) -> None:
-    """A tensor takes part in the graph of what is stored into it, and holds its numbers."""
-    tensor.whole = tensor.whole and (value.whole or value.facts.kind in ("bool", "integer"))
+    """A tensor takes part in the graph of what is stored into it."""
     if path.grad_mode is not False and value.facts.requires_grad is not False:
         known = True if value.facts.requires_grad and path.grad_mode else None
         tensor.facts = tensor.facts.but(requires_grad=tensor.facts.requires_grad or known, is_leaf=False)
