@@ -55,6 +55,9 @@ def then(first: Moves, second: Moves) -> Moves:
     return lines
 
 
+NOT_WRITTEN_BACK = "the file cannot be written back as it is: its encoding has several ways to write it, or none"
+
+
 def encoder(data: bytes) -> Callable[[str], bytes]:
     """How a file with these bytes writes text: its encoding, with a byte-order mark if it has one."""
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
@@ -62,3 +65,11 @@ def encoder(data: bytes) -> Callable[[str], bytes]:
     if encoding.startswith("utf-8"):
         encoding = "utf-8"
     return lambda text: mark + text.encode(encoding)
+
+
+def is_written_back(data: bytes) -> bool:
+    """Whether a file's text, written again, makes the same bytes: not all encodings have one way to write a text, or any."""
+    try:
+        return encoder(data)(source.decode(data)) == data
+    except UnicodeError:
+        return False

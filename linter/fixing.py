@@ -64,15 +64,15 @@ def fixes_of(
     unsafe: make also the fixes that change more than the hazard. comments: findings about comments, which `check` does not
         find, since only a whole run does; these are fixed first.
     """
+    if not edited.is_written_back(file.data):
+        shown = check(file)
+        untouched = [each for each in (*comments, *shown.findings) if each.is_fixable(unsafe)]
+        return Fixes(file.data, (), tuple(LeftOut(each, edited.NOT_WRITTEN_BACK) for each in untouched), shown)
     encode = edited.encoder(file.data)
     state = _states(file, check, check_all)
     now = state(file.text)
     fixed: list[Reported] = []
     left_out: dict[tuple[str, str, Patch], LeftOut] = {}
-    if encode(now.text) != file.data:
-        reason = "the file cannot be written back as it is: its encoding has several ways to write it"
-        untouched = [each for each in (*comments, *now.shown.findings) if each.is_fixable(unsafe)]
-        return Fixes(file.data, (), tuple(LeftOut(each, reason) for each in untouched), now.shown)
     batch = _disjoint(each for each in comments if each.is_fixable(unsafe))
     if batch:
         now, fixed, refused = _made(now, batch, state, unsafe)
@@ -96,15 +96,14 @@ def fix_of(
     file: Source, finding: Reported, check: Check, check_all: Check | None = None, unsafe: bool = False
 ) -> tuple[bytes, str]:
     """The file with the fix of one finding, and of what that brings about; as it was, and why, if that would do harm."""
-    encode = edited.encoder(file.data)
+    if not edited.is_written_back(file.data):
+        return file.data, edited.NOT_WRITTEN_BACK
     state = _states(file, check, check_all)
     now = state(file.text)
     if finding not in now.shown.findings or not finding.is_fixable(unsafe):
         return file.data, "the file has changed since"
-    if encode(now.text) != file.data:
-        return file.data, "the file cannot be written back as it is: its encoding has several ways to write it"
     after, reason = _tried(now, [finding], state, unsafe)
-    return (file.data, reason) if after is None else (encode(after.text), "")
+    return (file.data, reason) if after is None else (edited.encoder(file.data)(after.text), "")
 
 
 def _states(file: Source, check: Check, check_all: Check | None) -> Callable[[str], _State]:
@@ -205,6 +204,8 @@ def _edited(now: _State, edits: Sequence[Replacement], state: Callable[[str], _S
         return None, f"the code {error}"
     except UnicodeEncodeError as error:
         return None, f"the file's encoding has no {error.object[error.start : error.end]!r}"
+    except UnicodeError as error:
+        return None, f"the file's encoding cannot write it: {error}"
     if after.shown.skipped != now.shown.skipped or after.all.skipped != now.all.skipped:
         reasons = [each.reason for each in (*after.shown.skipped, *after.all.skipped)]
         return None, f"the file {reasons[0]}" if reasons else "the file is read further than before"

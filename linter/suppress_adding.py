@@ -29,9 +29,9 @@ def added(file: Source, findings: Iterable[Reported]) -> Added:
     findings = tuple(findings)
     if file.is_notebook:
         return Added(file.data, (), "notebooks are only read")
-    text, encode = file.text, edited.encoder(file.data)
-    if encode(text) != file.data:
-        return Added(file.data, (), "the file cannot be written back as it is: its encoding has several ways to write it")
+    if not edited.is_written_back(file.data):
+        return Added(file.data, (), edited.NOT_WRITTEN_BACK)
+    text = file.text
     codes: dict[int, set[str]] = {}
     suppressions = Suppressions(text)
     for finding in findings:
@@ -40,13 +40,17 @@ def added(file: Source, findings: Iterable[Reported]) -> Added:
         codes.pop(1, None)  # what stands there is for the system
     edits = [_edit(suppressions, line, sorted(wanted)) for line, wanted in codes.items()]
     new = edited.apply(text, edits)
+    try:
+        data = edited.encoder(file.data)(new)
+    except UnicodeError as error:
+        return Added(file.data, (), f"the file's encoding cannot write the comments: {error}")
     if not _is_same_code(text, new):
         return Added(file.data, (), "no place for the comments: the code would be another one")
     now = Suppressions(new)
     hidden = tuple(each for each in findings if now.hides(each.line, each.code, each.name))
     lines = now.lines.text
     reason = "" if len(hidden) == len(findings) else "the line cannot hold a comment"
-    return Added(encode(new), tuple(each._replace(excerpt=lines[each.line - 1]) for each in hidden), reason)
+    return Added(data, tuple(each._replace(excerpt=lines[each.line - 1]) for each in hidden), reason)
 
 
 def _edit(suppressions: Suppressions, line: int, codes: list[str]) -> Replacement:

@@ -215,6 +215,19 @@ def test_the_current_folder_is_gone(tmp_path: Path) -> None:
     assert (result.returncode, result.stdout, result.stderr) == (2, "", "stridelint: the current folder is gone\n")
 
 
+@pytest.mark.parametrize("coding", ["idna", "utf-7", "unicode_escape", "utf-16", "undefined"])
+def test_encodings_that_cannot_be_written(folder: Path, run: Run, coding: str) -> None:
+    """`idna` reads what it cannot write; what is fixed in such a file stays as it was, byte for byte, and the others go on."""
+    odd = f"# coding: {coding}\n" + CONVERTED.replace("x =", "x =" + " " * 80) + "y = '+AGE-\\x41'\n"
+    (folder / "x.py").write_text(odd)
+    (folder / "y.py").write_text(CONVERTED)
+    for arguments in (["--fix", "--unsafe-fixes"], ["--add-noqa"]):
+        result = run("check", "--no-cache", *arguments, "x.py", "y.py")
+        assert (result.status in (0, 1), "internal error" in result.out + result.err) == (True, False)
+        assert (folder / "x.py").read_text() == odd
+    assert (folder / "y.py").read_text() != CONVERTED
+
+
 @pytest.mark.parametrize("arguments", [["--fix"], ["--add-noqa"], ["--baseline", "known.json", "--update-baseline"]])
 def test_files_that_cannot_be_written_stay_as_they_are(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str]

@@ -90,7 +90,7 @@ def as_source(path: str, text: str) -> source.Source:
     if not encoding.startswith("utf-8"):
         try:
             data = text.encode(encoding)
-        except (UnicodeEncodeError, LookupError):
+        except (UnicodeError, LookupError):
             raise source.Unreadable(f"cannot be written as its coding comment says: {encoding}") from None
     return source.from_bytes(path, data, explicit=True)
 
