@@ -16,6 +16,7 @@ from stridelint import __version__
 from stridelint.linter import config, discover, engine, errors, screen, selection
 from stridelint.linter.config import ConfigError, Settings
 from stridelint.linter.findings import Outcome
+from stridelint.linter.reports.escaping import line
 from stridelint.linter.setting_options import check_table, converted
 from stridelint.linter.telling import tell
 from stridelint.rules import registry
@@ -115,9 +116,9 @@ class Plugin:
         except Exception as error:
             outcome = engine.skipped(self.filename, errors.internal_error(error))
         for finding in sorted(outcome.findings + outcome.suppressed):
-            yield finding.line, finding.column - 1, f"{finding.code} {finding.message}", type(self)
+            yield finding.line, finding.column - 1, f"{finding.code} {line(finding.message)}", type(self)
         for skipped in outcome.skipped:
-            yield 1, 0, f"TLC901 {skipped.reason}", type(self)
+            yield 1, 0, f"TLC901 {line(skipped.reason)}", type(self)
 
     def _check(self) -> Outcome:
         text = "".join(self.lines)

@@ -127,6 +127,14 @@ def test_errors_are_one_line_whatever_they_name(folder: Path, run: Run, argument
     assert r"\x1b[31m\nstridelint: b\u202e" in result.err
 
 
+def test_flake8_is_handed_nothing_that_moves_a_cursor(folder: Path) -> None:
+    (folder / "x.py").write_text("import torch\nx = {}\ntorch.ones(2, 3).t().view(x['\x1b[2J'] or -1)\n# noqa: \x1b\n")
+    command = [sys.executable, "-m", "flake8", "--isolated", "--select", "TLC", "--stridelint-min-confidence", "possible", "x.py"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "TLC104" in result.stdout
+    assert all(each.isprintable() for each in result.stdout.splitlines())
+
+
 def test_a_diff_moves_no_cursor_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = b"x = '\x1b[2J'\r\n\ty\n", b"x = 1\n\ty\n"
     assert "".join(fixing_files.diff("a\n.py", old, new, plain=False)) == (
