@@ -6,9 +6,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -137,13 +136,6 @@ def test_continuous_integration_runs_what_the_readme_says() -> None:
     assert len(commands) == 2
     assert commands[1].endswith(".venv/bin/pytest -n auto")
     assert commands[1] in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-
-
-def test_the_demo_of_the_readme_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any]) -> None:
-    code, printed = re.findall(r"```(?:python|text)\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)[:2]
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "demo.py").write_text(code)
-    assert run("check", "--isolated", "demo.py").out.startswith(printed)
 
 
 def test_the_hook_manifest_is_valid() -> None:

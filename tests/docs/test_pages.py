@@ -20,6 +20,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -27,21 +28,21 @@ import pytest
 from stridelint import __version__
 from stridelint.linter import cli, config
 from stridelint.linter.command_options import COMMANDS
+from stridelint.linter.flake8_plugin import Plugin
 from stridelint.rules.registry import all_rules
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
 EVERY = [*PAGES, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs" / "rules").glob("*.md"))]
-BELIEFS = ROOT / "docs" / "beliefs.md"  # its blocks are run by test_beliefs.py
 
 # Commands that are only checked to have valid options, and why.
 NOT_RUN = {
     r"(python3 -m venv|pip install) ": "needs a package index",
     r"\.venv/bin/|\.ci/|benchmarks/|pytest -n": "the checks of this repository themselves, and its own virtual environment",
-    r"stridelint (new-rule TLC|docs$)": "writes into this repository",
     r"stridelint check --watch": "runs until it is stopped",
     r"stridelint probe (harvest|verify)": "takes minutes",
     r"stridelint .*(--probe|--device) cuda": "needs a GPU",
+    r"stridelint check --operators": "needs a table that harvest has measured",
     r"pre-commit ": "fetches hooks from the network",
 }
 # Options in the text that are those of other programs.
@@ -77,11 +78,12 @@ def prose(page: Path) -> str:
     return re.sub(r"(?ms)^( *)```.*?^\1```$|<!--.*?-->", "", page.read_text(encoding="utf-8"))
 
 
-def commands(page: Path) -> Iterator[Command]:
+def steps(page: Path) -> Iterator[Block | Command]:
+    """What a reader does, in the order of the page: files to write, commands to run."""
     for block in blocks(page):
         if block.file:
-            continue
-        if block.language == "sh":
+            yield block
+        elif block.language == "sh":
             joined = block.text.replace("\\\n", " ")
             yield from (Command(each, None) for each in joined.split("\n") if each.strip() and not each.startswith("#"))
         elif block.language == "console":
@@ -129,7 +131,7 @@ def shell(project: Path, tmp_path: Path) -> Callable[[str], tuple[int, str]]:
     def run(line: str) -> tuple[int, str]:
         script = f"(exit {statuses[-1]}); {line}"
         result = subprocess.run(
-            ["bash", "-c", script], cwd=project, env=environment, capture_output=False, text=True, check=False,
+            ["bash", "-c", script], cwd=project, env=environment, text=True, check=False,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
         )  # fmt: skip
         statuses.append(result.returncode)
@@ -140,11 +142,12 @@ def shell(project: Path, tmp_path: Path) -> Callable[[str], tuple[int, str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_commands(page: Path, project: Path, shell: Callable[[str], tuple[int, str]]) -> None:
-    for block in blocks(page):
-        if block.file:
-            (project / block.file).parent.mkdir(parents=True, exist_ok=True)
-            (project / block.file).write_text(block.text, encoding="utf-8")
-    for line, shown in commands(page):
+    for step in steps(page):
+        if isinstance(step, Block):
+            (project / step.file).parent.mkdir(parents=True, exist_ok=True)
+            (project / step.file).write_text(step.text, encoding="utf-8")
+            continue
+        line, shown = step
         if why_not_run(line):
             valid(line)
             continue
@@ -179,16 +182,13 @@ def valid(line: str) -> None:
 
 
 def options_of(*folders: Path) -> set[str]:
-    return {
-        option
-        for folder in folders
-        for path in folder.rglob("*.py")
-        for option in re.findall(r"\"(--[a-z][a-z-]+)\"", path.read_text(encoding="utf-8"))
-    }
+    """What looks like an option in the code of these folders."""
+    quoted = (re.findall(r"\"(--[a-z][a-z-]+)\"", path.read_text("utf-8")) for folder in folders for path in folder.rglob("*.py"))
+    return {option for found in quoted for option in found}
 
 
 def test_each_reason_not_to_run_a_command_is_needed() -> None:
-    lines = [command.line for page in PAGES for command in commands(page)]
+    lines = [step.line for page in PAGES for step in steps(page) if isinstance(step, Command)]
     assert not [pattern for pattern in NOT_RUN if not any(re.match(pattern, line) for line in lines)]
 
 
@@ -199,24 +199,26 @@ def test_what_the_text_names(page: Path) -> None:
     for code in inline:
         if re.match(r"stridelint [a-z-]+", code):
             valid(code.replace("...", "x"))
-    known = options_of(ROOT / "linter", ROOT / "runtime_probe", ROOT / "benchmarks") | set(FOREIGN)
-    unknown = {option for code in inline for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", code)} - known
-    assert not {option for option in unknown if f'"{option}' not in plugins()}
+    known = options_of(ROOT / "linter", ROOT / "runtime_probe", ROOT / "benchmarks") | set(FOREIGN) | set(flake8_options())
+    assert not {option for code in inline for option in re.findall(r"(?<![\w-])--[a-z][\w-]+", code)} - known
 
 
-def plugins() -> str:
-    files = ("flake8_plugin.py", "pytest_plugin.py")
-    return "".join(path.read_text(encoding="utf-8") for path in (ROOT / "linter").glob("*.py") if path.name in files)
+def flake8_options() -> list[str]:
+    names: list[str] = []
+    manager = SimpleNamespace(add_option=lambda name, **_: names.append(name))
+    Plugin.add_options(manager)
+    return names
 
 
 @pytest.mark.parametrize("page", EVERY, ids=lambda page: page.stem)
 def test_code(page: Path, project: Path) -> None:
     for block in blocks(page):
-        if block.language == "python" and "notest" not in block.more:
+        if block.language == "python" and page in PAGES:
             ast.parse(block.text)
         if block.language == "toml" and "[tool.stridelint" in block.text:
             path = project / "pyproject.toml"
             path.write_text(block.text)
+            (project / "tools" / "lint_rules").mkdir(parents=True, exist_ok=True)
             config.forget()
             assert config.read(str(path)) is not None
         if block.language == "python" and block.more == "run":
