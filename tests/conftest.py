@@ -69,8 +69,9 @@ def stub_analyse(module: libcst.Module, rules: Sequence[type[Rule]], **_: object
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache of the test's own: what stands in for rules must not reach that of this repository."""
+    """A cache of the test's own, and no page of a run: what stands in for rules must not reach those of this repository."""
     monkeypatch.setenv("STRIDELINT_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)  # where the tests themselves run
 
 
 @pytest.fixture
