@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 PAGE = Path(__file__).parents[2] / "docs" / "beliefs.md"
-BELIEFS = re.findall(r"(?ms)^## (.*?)\n(.*?)^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"))
+BELIEFS = re.findall(r"(?ms)^### (.*?)\n(.*?)^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"))
 NAMES = [re.sub(r"\W+", "-", belief).strip("-")[:50] for belief, *_ in BELIEFS]
 
 
 def test_each_belief_has_a_program_with_proof_and_a_rule() -> None:
-    assert len(BELIEFS) == PAGE.read_text(encoding="utf-8").count("\n## ")
+    assert len(BELIEFS) == PAGE.read_text(encoding="utf-8").count("\n### ")
     for _, text, program in BELIEFS:
         assert "assert " in program
         assert bool(re.search(r"\]\(rules/TLC\d+\.md\)", text)) is not ("No rule: " in text)

@@ -229,13 +229,15 @@ def test_code(page: Path, project: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_yaml(page: Path) -> None:
     yaml: Any = pytest.importorskip("yaml")
-    hooks = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    hooks = {hook["id"]: hook["entry"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
     for block in blocks(page):
         if block.language != "yaml":
             continue
         document = yaml.safe_load(block.text)
         for repository in document.get("repos", ()) if isinstance(document, dict) else ():
-            assert {hook["id"] for hook in repository["hooks"]} <= hooks
+            assert {hook["id"] for hook in repository["hooks"]} <= set(hooks)
+            for hook in repository["hooks"]:
+                valid(f"{hooks[hook['id']]} {shlex.join(hook.get('args', ()))}")
             assert repository["rev"] == f"v{__version__}"
 
 
