@@ -262,6 +262,13 @@ def test_links() -> None:
     assert not wrong
 
 
+def test_pages_named_in_help_and_in_the_text_exist() -> None:
+    files = [*EVERY, *(ROOT / "linter").rglob("*.py"), *(ROOT / "runtime_probe").rglob("*.py")]
+    named = {name for file in files for name in re.findall(r"\bdocs/[\w-]+\.md", file.read_text(encoding="utf-8"))}
+    assert len(named) > 10
+    assert not [name for name in sorted(named) if not (ROOT / name).exists()]
+
+
 def test_every_page_is_linked_and_every_rule_has_one() -> None:
     linked = {target for page in EVERY for target, _ in links(page) if target != page}
     assert not {page.name for page in (ROOT / "docs").rglob("*.md")} - {page.name for page in linked}
