@@ -114,8 +114,9 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         return Sequence([values, path.tensor(places, story=values.story)], "tuple")
     if isinstance(values, TensorValue):
         values.made_by = operator.name
-        if operator.name in PICKING and isinstance(inputs[0], TensorValue):
-            values.copied = Copied(inputs[0], node, Confidence.CERTAIN)
+        picked = inputs[0] if inputs else args.keywords.get("input")
+        if operator.name in PICKING and isinstance(picked, TensorValue):
+            values.copied = Copied(picked, node, Confidence.CERTAIN)
         values.whole, values.batched = whole, any(isinstance(each, TensorValue) and each.batched for each in inputs)
         if operator.name in ("cat", "concat", "concatenate"):
             values.raw = raw_memory.joined(args)
