@@ -29,6 +29,17 @@ class FoundOne(Exception):
     """There is a finding of the kind that was asked for."""
 
 
+def _names_and_exits(node: cst.CSTNode) -> tuple[frozenset[str], bool]:
+    """The names in a piece of code, and whether something in it leaves a block."""
+    names, exits = set(), False
+    for each in walk(node, cst.Name, *_EXITS):
+        if isinstance(each, cst.Name):
+            names.add(each.value)
+        else:
+            exits = True
+    return frozenset(names), exits
+
+
 class _Listening:
     """Rules that wait for events, by operator; general: for all events.
 
@@ -133,22 +144,16 @@ class Program:
             last = statements[-1] if statements else None
             ends = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], _EXITS)
             ends = ends or isinstance(last, _EXITS)
-            known = self._now.exits[id(node)] = ends and all(
-                each.value not in self._now.words for each in walk(node.body, cst.Name) if isinstance(each, cst.Name)
-            )
+            inside = self.once(node.body, _names_and_exits, node.body)[0]
+            known = self._now.exits[id(node)] = ends and self._now.words.isdisjoint(inside)
         return known
 
     def _tells(self, node: cst.CSTNode, telling: frozenset[str]) -> int:
-        found = 0
-        exits = not (isinstance(node, cst.If) and self.only_exits(node))
-        for each in walk(node, cst.Name, *_EXITS):
-            if isinstance(each, cst.Name):
-                if each.value in self._now.words:
-                    return 2
-                found = found or int(each.value in telling)
-            elif exits:
-                found = 1
-        return found
+        names, exits = self.once(node, _names_and_exits, node)
+        if not self._now.words.isdisjoint(names):
+            return 2
+        exits = exits and not (isinstance(node, cst.If) and self.only_exits(node))
+        return int(exits or not telling.isdisjoint(names))
 
     def once(self, node: cst.CSTNode, compute: Callable[[Argument], Result], argument: Argument) -> Result:
         """What a function of a node gives, computed once per file."""
