@@ -1,0 +1,250 @@
+"""What may get into each name of a module."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from stridelint.rules.screening.expressions import FUNCTIONS, is_text, name_of, of_torch, parameter_names
+from stridelint.rules.screening.nodes import Nodes
+
+Key: TypeAlias = tuple[str, str]
+_FILLING = frozenset({"append", "extend", "insert", "update", "setdefault", "add"})
+_NAMESPACES = frozenset({"SimpleNamespace", "Namespace", "EasyDict"})
+_SETTERS = frozenset({"register_buffer", "register_parameter", "setattr"})
+# Functions that call an object they are given, or whose class they are looked up in.
+_CALLING = frozenset(
+    "apply __call__ forward module checkpoint checkpoint_sequential functional_call map starmap submit call vmap".split()
+)
+# Stands for attributes whose names are computed.
+ANY_NAME = "*"
+# Functions that surely are torch's own: their arguments get into no function of the module.
+_TORCH_NAMES = frozenset(
+    "view reshape permute transpose contiguous to size dim len range print isinstance zip enumerate int float".split()
+)
+
+
+class Definitions:
+    """What may get into each name of a module, regardless of order: expressions, with the unit they stand in.
+
+    Keys are (unit, name) for local names and parameters; attributes, dict keys and results of functions (`name()`) are
+    not kept apart by unit, and have "" instead of it.
+
+    of: by key. told: annotations, defaults, decorators and comparisons of dtypes, which tell what a name may be.
+    """
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.of: dict[Key, list[tuple[ast.expr, str]]] = {}
+        self.told: dict[Key, list[ast.expr]] = {}
+        self.functions: dict[str, list[tuple[ast.arguments, str]]] = {}
+        self.classes = {cls.name for cls in nodes.classes}
+        self._globals = nodes.globals
+        self._variables = {
+            name_of(each) for node, _ in nodes.bindings for target in _targets_of(node) for each in _parts_of(target)
+        } | {text for call, _ in nodes.calls if (text := _first_text(call))}
+        self._sets_any = "setattr" in nodes.names
+        self.in_lists: set[str] = set()
+        self.wrapped: set[str] = set()  # names of functions with decorators: these may hand out something else
+        for function, unit in nodes.functions:
+            self.functions.setdefault(function.name, []).append((function.args, unit))
+            self._variables.update(parameter_names(function.args))
+            if function.decorator_list:
+                self.wrapped.add(function.name)
+            self._described(function, unit)
+        for cls in nodes.classes:
+            self._constructor(cls, nodes)
+        for function_name, value, unit in nodes.returned:
+            self._add(("", function_name + "()"), value, unit)
+        for node, unit in nodes.bindings:
+            self._binding(node, unit)
+        for call, unit in nodes.calls:
+            self._passed(call, unit)
+        for compared, unit in nodes.compared:
+            self._dtype_compared(compared, unit)
+        if self.in_lists:
+            self._called_from_lists(nodes)
+
+    def _called_from_lists(self, nodes: Nodes) -> None:
+        """`for step in steps: x = step(x)`: each function of a list gets what any variable is called with, or another gave."""
+        called = [
+            (value, unit)
+            for call, unit in nodes.calls
+            if isinstance(call.func, ast.Name)
+            and call.func.id not in self.functions
+            and (unit, call.func.id) in self.of
+            for value in call.args
+        ]
+        for name in self.in_lists:
+            for arguments, inner in self.functions[name]:
+                for parameter in (*arguments.posonlyargs, *arguments.args)[:1]:
+                    for value, unit in called:
+                        self._add((inner, parameter.arg), value, unit)
+                    for other in self.in_lists:
+                        for value, unit in self.of.get(("", other + "()"), ()):
+                            self._add((inner, parameter.arg), value, unit)
+
+    def _add(self, key: Key, value: ast.expr, unit: str) -> None:
+        self.of.setdefault(("", key[1]) if key in self._globals else key, []).append((value, unit))
+
+    def _tell(self, key: Key, value: ast.expr) -> None:
+        self.told.setdefault(key, []).append(value)
+
+    def _described(self, function: ast.FunctionDef | ast.AsyncFunctionDef, unit: str) -> None:
+        """Defaults, annotations and decorators (which may parametrize) tell about parameters."""
+        arguments = function.args
+        positional = (*arguments.posonlyargs, *arguments.args)
+        defaults: list[tuple[ast.arg, ast.expr | None]] = [
+            *zip(reversed(positional), reversed(arguments.defaults), strict=False),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+        ]
+        for parameter, default in defaults:
+            if default is not None:
+                self._tell((unit, parameter.arg), default)
+        for parameter in (*positional, *arguments.kwonlyargs):
+            for told in (parameter.annotation, *function.decorator_list):
+                if told is not None:
+                    self._tell((unit, parameter.arg), told)
+
+    def _constructor(self, cls: ast.ClassDef, nodes: Nodes) -> None:
+        inits = [each for each in cls.body if isinstance(each, FUNCTIONS) and each.name == "__init__"]
+        for init in inits:
+            self.functions.setdefault(cls.name, []).append((init.args, nodes.unit_of(init)))
+        if not inits:  # a dataclass: its fields are attributes
+            fields = [ast.arg(name_of(each.target)) for each in cls.body if isinstance(each, ast.AnnAssign)]
+            if fields:
+                self.functions.setdefault(cls.name, []).append((ast.arguments([], fields, None, [], [], None, []), ""))
+
+    def _bind(self, target: ast.expr, value: ast.expr | None, unit: str) -> None:
+        if value is None:
+            return
+        if isinstance(target, (ast.Tuple, ast.List)):
+            parts = (
+                value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) else None
+            )
+            for index, each in enumerate(target.elts):
+                self._bind(each, _item(value, index) if parts is None else parts[index], unit)
+            return
+        while isinstance(target, (ast.Subscript, ast.Starred)):
+            target = target.value
+        if isinstance(target, ast.Name):
+            self._add((unit, target.id), value, unit)
+        elif isinstance(target, ast.Attribute):
+            self._add(("", target.attr), value, unit)
+
+    def _binding(self, node: ast.AST, unit: str) -> None:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._bind(target, node.value, unit)
+        elif isinstance(node, (ast.AnnAssign, ast.NamedExpr, ast.AugAssign)):
+            self._bind(node.target, node.value, unit)
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+            self._bind(node.target, node.iter, unit)
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            self._bind(node.optional_vars, node.context_expr, unit)
+
+    def _passed(self, call: ast.Call, unit: str) -> None:
+        """Arguments get into the parameters of the module's functions of that name; of any `forward` where it is unclear."""
+        name = name_of(call.func)
+        known = self.functions.get(name)
+        if name == "cls":
+            known = [each for own in self.classes for each in self.functions.get(own, [])]
+        if known is None and self.may_call_object(call.func):
+            known = [each for kind in ("forward", "__call__") for each in self.functions.get(kind, [])]
+        for arguments, inner in known or []:
+            names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+            if names[:1] in (["self"], ["cls"]):
+                del names[0]
+            for index, value in enumerate(call.args):
+                for each in names[index:] if isinstance(value, ast.Starred) else names[index : index + 1]:
+                    self._add((inner, each), value, unit)
+            if arguments.vararg is not None:
+                for value in call.args:
+                    self._add((inner, arguments.vararg.arg), value, unit)
+            for keyword in call.keywords:
+                self._add((inner, keyword.arg or ""), keyword.value, unit)
+                if arguments.kwarg is not None:
+                    self._add((inner, arguments.kwarg.arg), keyword.value, unit)
+        self._handed_on(call, unit)
+        if name in _NAMESPACES:
+            for keyword in call.keywords:
+                self._add(("", keyword.arg or ""), keyword.value, unit)
+        if name in _SETTERS:
+            for value in () if any(is_text(each) for each in call.args[:2]) else call.args:
+                self._add(("", ANY_NAME), value, unit)
+        if text := _first_text(call):
+            for value in call.args[1:]:  # register_buffer("votes", ...)
+                self._add(("", text), value, unit)
+        if isinstance(call.func, ast.Attribute) and name in _FILLING:
+            for value in call.args:
+                self._bind(call.func.value, value, unit)
+
+    def may_call_object(self, function: ast.expr) -> bool:
+        """Whether what is called may be an object of a class of this module: a variable, an attribute that the module
+        sets, or something computed; not an imported function, or a method of tensors."""
+        if not isinstance(function, (ast.Name, ast.Attribute)):
+            return True
+        name = name_of(function)
+        if name in _TORCH_NAMES or of_torch(function):
+            return False
+        known = name in self._variables or name in self.wrapped or name in _CALLING
+        return known or (isinstance(function, ast.Attribute) and self._sets_any)
+
+    def returns_itself(self, name: str) -> bool:
+        """Whether it is a plain function of this module: what comes out of it is what it returns."""
+        return name in self.functions and name not in self.classes | self.wrapped | self._variables
+
+    def _handed_on(self, call: ast.Call, unit: str) -> None:
+        """A function that is an argument may get any of the others; one in a list, whatever the object is called with."""
+        for each in call.args:
+            if isinstance(each, (ast.List, ast.Tuple)):
+                self.in_lists.update(
+                    part.id for part in each.elts if isinstance(part, ast.Name) and part.id in self.functions
+                )
+            elif isinstance(each, ast.Name) and each.id in self.functions and each.id not in self.classes:
+                for arguments, inner in self.functions[each.id]:
+                    for parameter in (*arguments.posonlyargs, *arguments.args):
+                        for value in call.args:
+                            if value is not each:
+                                self._add((inner, parameter.arg), value, unit)
+
+    def _dtype_compared(self, node: ast.Compare, unit: str) -> None:
+        """`x.dtype == torch.bool` tells what x may be."""
+        sides = (node.left, *node.comparators)
+        for side in sides:
+            if isinstance(side, ast.Attribute) and side.attr == "dtype":
+                for other in sides:
+                    if other is not side:
+                        self._tell((unit if isinstance(side.value, ast.Name) else "", name_of(side.value)), other)
+
+
+def _item(value: ast.expr, index: int) -> ast.expr:
+    """One of the things that a call gives: `values` in `values, indices = x.max(1)`."""
+    return ast.Subscript(value, ast.Constant(index)) if isinstance(value, ast.Call) else value
+
+
+def _targets_of(node: ast.AST) -> Iterator[ast.expr]:
+    """What a binding gives a value to."""
+    if isinstance(node, ast.Assign):
+        yield from node.targets
+    elif isinstance(node, ast.withitem):
+        if node.optional_vars is not None:
+            yield node.optional_vars
+    else:
+        yield node.target  # type: ignore[attr-defined]
+
+
+def _parts_of(target: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for each in target.elts:
+            yield from _parts_of(each)
+    elif isinstance(target, ast.Starred):
+        yield from _parts_of(target.value)
+    else:
+        yield target
+
+
+def _first_text(call: ast.Call) -> str:
+    """The name in `register_buffer("votes", votes)`."""
+    first = call.args[0] if len(call.args) > 1 else None
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""

@@ -1,0 +1,59 @@
+"""Small questions about expressions of the stdlib tree."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# What torch and numpy are usually called.
+_MODULES = frozenset({"torch", "F", "np", "nn", "numpy", "math"})
+
+
+def parameter_names(arguments: ast.arguments) -> Iterator[str]:
+    """Those of a function, but for `*args` and `**kwargs`."""
+    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        yield each.arg
+
+
+def name_of(node: ast.AST) -> str:
+    """The last identifier of a name, attribute or call ("" for anything else)."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return name_of(node.func) if isinstance(node, ast.Call) else ""
+
+
+def of_torch(node: ast.expr) -> bool:
+    """Whether it is looked up in a module of torch or numpy, by the usual names."""
+    return root_of(node) in _MODULES
+
+
+def root_of(node: ast.expr) -> str:
+    """The first name in `torch.nn.functional`; "" for what does not begin with a name."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def is_text(node: ast.expr) -> bool:
+    """A string literal."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def arguments_of(call: ast.Call) -> Iterator[ast.expr]:
+    """The values passed to a call."""
+    for each in call.args:
+        yield each.value if isinstance(each, ast.Starred) else each
+    for keyword in call.keywords:
+        yield keyword.value
+
+
+def expressions_in(node: ast.AST) -> Iterator[ast.expr]:
+    """The expressions directly below a node."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            yield child
+        elif isinstance(child, (ast.comprehension, ast.keyword, ast.slice)):
+            yield from expressions_in(child)

@@ -1,0 +1,99 @@
+"""Following values with some property backwards, by name and regardless of order."""
+
+from __future__ import annotations
+
+import ast
+from typing import TypeAlias
+
+from stridelint.rules.screening.definitions import Key
+from stridelint.rules.screening.expressions import arguments_of, expressions_in, name_of, root_of
+from stridelint.rules.screening.nodes import Nodes
+
+Steps: TypeAlias = "bool | list[ast.expr | Key]"
+
+
+class Flow:
+    """Where values with some property may be. Subclasses say what starts it, in `starts`, or all of it, in `follow`.
+
+    Asked for an expression, it searches backwards through what may have got into its names; nothing is searched twice.
+    """
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.definitions = nodes.definitions.of
+        self._defined = nodes.definitions
+        self._nodes = nodes
+        self._has: set[Key] = set()
+        self._has_not: set[Key] = set()
+
+    def starts(self, node: ast.expr, unit: str) -> bool | None:
+        """Whether a value has the property by itself (True), surely has not (False), or as its parts have it (None)."""
+        raise NotImplementedError
+
+    def follow(self, node: ast.expr, unit: str) -> Steps:
+        """Whether a value has the property; or the expressions and names any of which may bring it."""
+        answer = self.starts(node, unit)
+        if answer is not None:
+            return answer
+        if isinstance(node, ast.Name):
+            return [(unit, node.id), ("", node.id)]
+        if isinstance(node, ast.Attribute):
+            return [("", node.attr), node.value]
+        if isinstance(node, ast.Call):
+            steps: list[ast.expr | Key] = [("", name_of(node.func) + "()")]
+            if not (isinstance(node.func, ast.Name) and self._defined.returns_itself(node.func.id)):
+                steps += arguments_of(node)
+            if isinstance(node.func, ast.Attribute):
+                steps.append(node.func.value)
+            return steps
+        return [node.body] if isinstance(node, ast.Lambda) else list(expressions_in(node))
+
+    def holds(self, node: ast.expr, unit: str) -> bool:
+        """Whether an expression's value may have the property."""
+        reached_from: dict[Key, Key | None] = {}
+        seen: set[tuple[int, str]] = set()  # a default (`n=n`) or an annotation may lead back to itself
+        waiting: list[tuple[ast.expr, str, Key | None]] = [(node, unit, None)]
+        while waiting:
+            each, place, origin = waiting.pop()
+            steps = self._is_made_elsewhere(each, place) or self.follow(each, place)
+            found = steps is True
+            for step in () if isinstance(steps, bool) else steps:
+                if isinstance(step, ast.AST):
+                    if (id(step), place) not in seen:
+                        seen.add((id(step), place))
+                        waiting.append((step, place, origin))
+                elif step in self._has:
+                    found = True
+                    break
+                elif step not in reached_from and step not in self._has_not:
+                    reached_from[step] = origin
+                    waiting += [(value, where, step) for value, where in self.definitions.get(step, ())]
+            if found:
+                while origin is not None:
+                    self._has.add(origin)
+                    origin = reached_from[origin]
+                return True
+        self._has_not.update(reached_from)
+        return False
+
+    def _is_made_elsewhere(self, node: ast.expr, unit: str) -> bool:
+        """Whether a function of another file makes it, of nothing that this file gives it but constants."""
+        makers = self._nodes.makers
+        if not (makers and isinstance(node, ast.Call) and root_of(node.func) in makers):
+            return False
+        if name_of(node.func)[:1].isupper() or any(not isinstance(each, ast.Constant) for each in arguments_of(node)):
+            return False  # objects of classes are no tensors
+        self._nodes.fed.add(unit)
+        return True
+
+
+class TensorFlow(Flow):
+    """A flow of tensors: what only tells about one (`x.shape`) has no property of it."""
+
+    def follow(self, node: ast.expr, unit: str) -> Steps:
+        """As in `Flow`, but for such attributes."""
+        if isinstance(node, ast.Attribute) and node.attr in _ABOUT:
+            return False
+        return super().follow(node, unit)
+
+
+_ABOUT = frozenset({"shape", "dtype", "device", "ndim"})
