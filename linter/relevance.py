@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from stridelint.linter.blanking import blanked, can_be_blanked
 from stridelint.linter.statistics import timed
 from stridelint.rules.rule import Rule
 from stridelint.rules.screening import FUNCTIONS, IN_PLACE, Nodes
@@ -31,7 +32,6 @@ _UNUSUAL = frozenset(
 )
 # Names that decide what torch makes of a tensor in the end, which is reason enough to follow it into other files.
 _DECIDING = frozenset({"channels_last", "channels_last_3d", "memory_format", "requires_grad_"})
-UNKNOWN_RESULT = "return __unknown__"
 
 
 @dataclass(frozen=True)
@@ -114,10 +114,10 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
     reached = _reached(units, firing, globals_)
     lines = text.splitlines(keepends=True)
     left_out = [
-        unit.node for index, unit in enumerate(units) if index not in kept and _can_be_blanked(lines, unit.node)
+        unit.node for index, unit in enumerate(units) if index not in kept and can_be_blanked(lines, unit.node)
     ]
     return Plan(
-        _blanked(lines, left_out),
+        blanked(lines, left_out),
         frozenset(left_out),
         roots,
         {index: reached[index] for index in roots if index not in tests and index not in following},
@@ -342,31 +342,3 @@ def _needed(units: list[_Unit], roots: set[int], body: frozenset[str], globals_:
         if found == kept:
             return kept
         kept = found
-
-
-def _first_line(statement: ast.stmt) -> int:
-    """The line a statement begins on, decorators included."""
-    decorators = statement.decorator_list if isinstance(statement, (*FUNCTIONS, ast.ClassDef)) else []
-    return min([statement.lineno, *(each.lineno for each in decorators)])
-
-
-def _can_be_blanked(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """The body stands on lines of its own, more than a few."""
-    first = _first_line(node.body[0])
-    return node.end_lineno is not None and node.end_lineno - first >= 2 and not _indent(lines, node).strip()
-
-
-def _indent(lines: list[str], node: ast.FunctionDef | ast.AsyncFunctionDef) -> bytes:
-    return lines[_first_line(node.body[0]) - 1].encode()[: node.body[0].col_offset]
-
-
-def _blanked(lines: list[str], functions: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> str:
-    """The text with the bodies of some functions replaced by one that returns something unknown."""
-    lines = lines.copy()
-    for node in functions:
-        first, prefix = _first_line(node.body[0]), _indent(lines, node)
-        ending = lines[first - 1][len(lines[first - 1].rstrip("\r\n")) :] or "\n"
-        lines[first - 1] = prefix.decode() + UNKNOWN_RESULT + ending
-        for index in range(first, node.end_lineno or first):
-            lines[index] = lines[index][len(lines[index].rstrip("\r\n")) :]
-    return "".join(lines)

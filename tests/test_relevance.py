@@ -10,7 +10,7 @@ from pathlib import Path
 import libcst
 import pytest
 
-from stridelint.linter import relevance, screen, source
+from stridelint.linter import blanking, relevance, screen, source
 from stridelint.linter.deep import run_deep
 from stridelint.linter.inference import analyse
 from stridelint.rules.registry import all_rules
@@ -83,7 +83,7 @@ def test_blanked_text_is_python_of_as_many_lines(ending: str) -> None:
     blanked = blanked_text(text, functions)
     ast.parse(blanked)
     assert blanked.count(ending) == text.count(ending)
-    assert relevance.UNKNOWN_RESULT in blanked
+    assert blanking.UNKNOWN_RESULT in blanked
 
 
 def torch_files() -> list[Path]:
