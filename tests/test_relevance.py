@@ -63,7 +63,7 @@ def planned(text: str) -> relevance.Plan:
 
 def blanked_text(text: str, functions: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> str:
     lines = text.splitlines(keepends=True)
-    return relevance._blanked(lines, [node for node in functions if relevance._can_be_blanked(lines, node)])
+    return blanking.blanked(lines, [node for node in functions if blanking.can_be_blanked(lines, node)])
 
 
 def test_only_what_leads_to_a_rule_is_kept() -> None:
