@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _identities = itertools.count(1)
 
+# Numbers of axes that are believed: each axis costs memory.
+MAX_RANK = 64
+
 
 class Value:
     """Base of all values. `identity` tells apart values that are not known."""
@@ -168,8 +171,8 @@ class TensorValue(Value):
                 release()
 
     def refine_rank(self, rank: int) -> None:
-        """Its rank turns out to be `rank`: sizes asked for earlier keep their symbols."""
-        if self.facts.shape is None:
+        """Its rank turns out to be `rank`: sizes asked for earlier keep their symbols. No code means a rank of a million."""
+        if self.facts.shape is None and rank <= MAX_RANK:
             shape = tuple(
                 self.known_sizes.get(axis) or self.known_sizes.get(axis - rank) or sizes.Size.fresh(f"size{axis}")
                 for axis in range(rank)

@@ -72,7 +72,7 @@ def range_(call: Call) -> Value:
     values = [as_int(value) for value in call.args.positional]
     if values and None not in values:
         numbers = range(*[value for value in values if value is not None][:3]) if 0 not in values[2:3] else range(0)
-        if len(numbers) <= MAX_RANGE:
+        if not numbers[MAX_RANGE:]:  # there may be more than `len` can count
             return Sequence([Constant(each) for each in numbers], "list")
         return Sequence(None, "list", lambda: SizeValue(sizes.Size.fresh("index")))
     return Sequence(None, "list", lambda: SizeValue(sizes.Size.fresh("index")))
