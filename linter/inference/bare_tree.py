@@ -207,6 +207,40 @@ class _Converter:
             self._body(node.body), handlers, self._or_else(node.orelse), last
         )
 
+    def _match(self, node: ast.Match) -> Any:
+        cases = [
+            bare.match_case(self._pattern(each.pattern), self._body(each.body), self.expression(each.guard))
+            for each in node.cases
+        ]
+        return bare.match(self.expression(node.subject), cases)
+
+    def _pattern(self, node: ast.pattern) -> Any:
+        if isinstance(node, ast.MatchValue):
+            return bare.match_value(self.expression(node.value))
+        if isinstance(node, ast.MatchSingleton):
+            return bare.match_singleton(bare.name(str(node.value)))
+        if isinstance(node, ast.MatchOr):
+            return bare.match_or([bare.match_or_element(self._pattern(each)) for each in node.patterns])
+        if isinstance(node, ast.MatchAs):
+            inner = None if node.pattern is None else self._pattern(node.pattern)
+            return bare.match_as(inner, _named(node.name))
+        if isinstance(node, ast.MatchSequence):
+            return bare.match_list([self._part_of_pattern(each) for each in node.patterns])
+        if isinstance(node, ast.MatchMapping):
+            pairs = [bare.match_pair(self.expression(key), self._pattern(each)) for key, each in zip(node.keys, node.patterns)]
+            return bare.match_mapping(pairs, _named(node.rest))
+        if not isinstance(node, ast.MatchClass):
+            raise Unsupported(type(node).__name__)
+        told = zip(node.kwd_attrs, node.kwd_patterns)
+        keywords = [bare.match_keyword(bare.name(name), self._pattern(each)) for name, each in told]
+        parts = [bare.match_element(self._pattern(each)) for each in node.patterns]
+        return bare.match_class(self.expression(node.cls), parts, keywords)
+
+    def _part_of_pattern(self, node: ast.pattern) -> Any:
+        if isinstance(node, ast.MatchStar):
+            return bare.match_star(_named(node.name))
+        return bare.match_element(self._pattern(node))
+
     def _assign(self, node: ast.Assign) -> Any:
         targets = [bare.assign_target(self.expression(each)) for each in node.targets]
         return bare.assign(targets, self.expression(node.value))
@@ -341,6 +375,10 @@ class _Converter:
         return bare.formatted_expression(self.expression(node.value), inner)
 
 
+def _named(name: str | None) -> Any:
+    return None if name is None else bare.name(name)
+
+
 def _position(node: ast.expr) -> tuple[int, int]:
     return node.lineno, node.col_offset
 
@@ -407,6 +445,7 @@ _COMPOUND: dict[type[ast.AST], _Convert] = {
     ast.With: _Converter._with,
     ast.AsyncWith: _Converter._with,
     ast.Try: _Converter._try,
+    ast.Match: _Converter._match,
 }
 if hasattr(ast, "TryStar"):
     _COMPOUND[ast.TryStar] = _Converter._try

@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, demands, elements, testing, trials
+from stridelint.linter.inference import contexts, demands, elements, matching, testing, trials
 from stridelint.linter.inference.attributes import find_method
 from stridelint.linter.inference.expressions import (
     evaluate,
@@ -367,11 +367,9 @@ def _global(path: Path, scope: Scope, node: cst.Global | cst.Nonlocal) -> None:
 
 
 def _match(path: Path, scope: Scope, node: cst.Match) -> None:
-    evaluate(path, scope, node.subject)
-    for case in node.cases:
-        if path.decide(("case", id(case)), True):
-            execute(path, scope, case.body)
-            return
+    case = matching.chosen_case(path, scope, node)
+    if case is not None:
+        execute(path, scope, case.body)
 
 
 def _break(path: Path, scope: Scope, node: cst.Break) -> None:

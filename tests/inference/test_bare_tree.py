@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent.parent
 # What only tells how code is written, or what the other fields tell as well.
 NOT_MEANT = {
     "posonly_ind", "equal", "colon", "type_parameters", "first_colon", "second_colon", "encoding", "default_indent",
-    "default_newline", "has_trailing_newline", "star_arg_comma",
+    "default_newline", "has_trailing_newline", "star_arg_comma", "separator",
 }  # fmt: skip
 EVERYTHING = '''
 from __future__ import annotations
@@ -75,6 +75,19 @@ def gen():
 '''
 
 
+MATCH = '''
+match x, y:
+    case 1 | "a" | a.b | -1 | None: pass
+    case [1, *_] | [a, *rest, _] as b if c: pass
+    case {"k": {2: d}, **others}: pass
+    case {}: pass
+    case torch.Size(e, 2, k=f, g=[3]): pass
+    case other: pass
+    case _:
+        pass
+'''
+
+
 def meaning(node: cst.CSTNode) -> object:
     """Of a literal what it stands for: the bare tree writes it in its own way."""
     if isinstance(node, cst.FormattedString):
@@ -118,8 +131,12 @@ def test_all_syntax() -> None:
 
 
 def test_what_is_left_to_libcst() -> None:
-    with pytest.raises(Unsupported, match="Match"):
-        BareTree(screen.parse("match x:\n    case 1: pass\n"))
+    with pytest.raises(Unsupported, match="the constant inf"):
+        BareTree(screen.parse("x = 1e999"))
+
+
+def test_match() -> None:
+    assert_alike(MATCH)
 
 
 def real_files() -> list[Path]:
