@@ -68,9 +68,19 @@ def _with_operand(
         # A sequence has one entry for all of its tensors, and which of them may be out differs.
         return UNKNOWN if count > 1 or not _many(out) else Verdict(Answer.YES, effect, confidence=confidence)
     if not full and memory.detected_overlap(out, operand) is not Overlap.PARTIAL:
-        return UNKNOWN
+        return Verdict(Answer.YES, "wrong", confidence=Confidence.LIKELY) if _is_read_later(operand, out) else UNKNOWN
     exception, message = split(variant.errors["full_overlap" if full else "partial_overlap"])
     return Verdict(Answer.YES, "raises", exception, message, confidence)
+
+
+def _is_read_later(operand: TensorFacts, out: TensorFacts) -> bool:
+    """Whether torch does not notice the overlap, and out is the operand moved towards higher addresses: elements are written
+    before they are read. Measured: numbers are wrong unless a row is just what one step of the vectorised loop holds.
+    """
+    if memory.detected_overlap(out, operand) is not Overlap.TOO_HARD or out.concrete_strides != operand.concrete_strides:
+        return False
+    first, second = operand.storage_offset, out.storage_offset
+    return isinstance(first, int) and isinstance(second, int) and first < second and out.shape == operand.shape
 
 
 def _is_written_directly(operand: TensorFacts, out: TensorFacts, required: TensorFacts) -> Confidence | None:

@@ -229,6 +229,23 @@ def test_out_that_overlaps_an_operand() -> None:
     assert overlaps("add", shifted, input=memory, other=F).message.startswith("unsupported operation: some elements")
 
 
+def test_rows_moved_within_their_memory() -> None:
+    rows = tensor(2, 7).but(strides=(8, 1))
+    assert overlaps("exp", rows.but(storage_offset=1), input=rows).effect == "wrong"
+    assert overlaps("exp", rows.but(storage_offset=1), input=rows).confidence is Confidence.LIKELY
+    assert overlaps("exp", rows, input=rows.but(storage_offset=1)).violated is Answer.UNKNOWN
+    assert overlaps("exp", rows.but(storage_offset=16), input=rows).violated is Answer.NO
+
+
+@pytest.mark.parametrize("name", ["exp", "neg", "sqrt"])
+def test_torch_does_not_notice_moved_rows(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    rows = torch.linspace(0.1, 0.9, 16).reshape(2, 8)
+    expected = getattr(torch, name)(rows[:, :-1])
+    getattr(torch, name)(rows[:, :-1], out=rows[:, 1:])
+    assert not torch.equal(rows[:, 1:], expected)
+
+
 def test_out_that_overlaps_itself() -> None:
     expanded = tensor(4, 6).but(strides=(0, 1))
     add = variant("add", input=F, other=F)
