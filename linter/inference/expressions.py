@@ -358,6 +358,13 @@ def _yield(path: Path, scope: Scope, node: cst.Yield) -> Value:
     return Unknown("yield")
 
 
+def _formatted(path: Path, scope: Scope, node: cst.FormattedString) -> Value:
+    for part in node.parts:
+        if isinstance(part, cst.FormattedStringExpression):
+            evaluate(path, scope, part.expression)
+    return Unknown("text")
+
+
 def _ellipsis(path: Path, scope: Scope, node: cst.Ellipsis) -> Value:
     return Constant(...)
 
@@ -371,6 +378,7 @@ HANDLERS: dict[type[cst.CSTNode], Callable[..., Value]] = {
     cst.Imaginary: _number,
     cst.SimpleString: _string,
     cst.ConcatenatedString: _joined_string,
+    cst.FormattedString: _formatted,
     cst.Tuple: _tuple,
     cst.List: _list,
     cst.Set: _list,

@@ -13,6 +13,7 @@ from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     FALSE,
     TRUE,
+    Arguments,
     ArrayValue,
     Class,
     Condition,
@@ -117,14 +118,44 @@ def hashable(value: Value) -> Any:
     return None
 
 
+_SPECIAL: dict[type[cst.CSTNode], str] = {
+    cst.Add: "add", cst.Subtract: "sub", cst.Multiply: "mul", cst.Divide: "truediv", cst.FloorDivide: "floordiv",
+    cst.Modulo: "mod", cst.Power: "pow", cst.MatrixMultiply: "matmul", cst.AddAssign: "add", cst.SubtractAssign: "sub",
+    cst.MultiplyAssign: "mul", cst.DivideAssign: "truediv", cst.FloorDivideAssign: "floordiv", cst.ModuloAssign: "mod",
+    cst.PowerAssign: "pow", cst.MatrixMultiplyAssign: "matmul", cst.BitAnd: "and", cst.BitOr: "or", cst.BitXor: "xor",
+    cst.BitAndAssign: "and", cst.BitOrAssign: "or", cst.BitXorAssign: "xor",
+}  # fmt: skip
+
+
 def binary(path: Path, node: cst.BinaryOperation, left: Value, right: Value) -> Value:
     """`left op right`."""
     name = TORCH_NAMES.get(type(node.operator))
     if name is None:
         return Unknown()
+    special = _special_method(path, node, left, right, "__", "__r")
+    if special is not None:
+        return special
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
         return _tensor_binary(path, name, node, left, right, Form.OPERATOR)
     return python_binary(path, name, left, right)
+
+
+def _special_method(
+    path: Path, node: cst.BinaryOperation | cst.AugAssign, left: Value, right: Value, *prefixes: str
+) -> Value | None:
+    """What a class of the file computes for an operator: `a * b` by its `__mul__`, `a *= b` by its `__imul__`."""
+    from stridelint.linter.inference.attributes import find_method
+    from stridelint.linter.inference.calls import call_function
+
+    name = _SPECIAL.get(type(node.operator))
+    if name is None or not (isinstance(left, Instance) or (isinstance(right, Instance) and "__r" in prefixes)):
+        return None
+    for prefix in prefixes:
+        owner, other = (right, left) if prefix == "__r" else (left, right)
+        method = find_method(owner, f"{prefix}{name}__") if isinstance(owner, Instance) else None
+        if method is not None and isinstance(owner, Instance):
+            return call_function(path, None, method, Arguments([owner, other]))
+    return None
 
 
 def _tensor_binary(path: Path, name: str, node: cst.CSTNode, left: Value, right: Value, form: Form) -> Value:
@@ -145,6 +176,9 @@ def augmented(path: Path, node: cst.AugAssign, left: Value, right: Value) -> Val
     name = TORCH_NAMES.get(type(node.operator))
     if name is None:
         return Unknown()
+    special = _special_method(path, node, left, right, "__i", "__", "__r")
+    if special is not None:
+        return special
     if isinstance(left, TensorValue):
         from stridelint.linter.inference.torch_api.apply import apply
 

@@ -45,6 +45,8 @@ _FLOAT_RESULTS = _FLOATS | frozenset(
 )
 _DEFAULT_FLOAT = frozenset({"zeros", "ones", "empty", "eye", "normal", "range"})
 _FROM_DATA = frozenset({"tensor", "as_tensor", "asarray", "array", "scalar_tensor", "full", "new_tensor", "new_full"})
+# Calls whose result holds what they are given.
+_HOLDERS = frozenset("nullcontext defaultdict deque partial closing OrderedDict chain cycle repeat islice".split())
 _SAME_TENSOR = frozenset({"T", "mT", "data", "values", "indices", "real", "value"})
 _IDENTITY = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.Dict, ast.DictComp)
@@ -237,7 +239,7 @@ class Low(Flow):
         if name in _FROM_DATA:
             return not any(isinstance(each, ast.Constant) and isinstance(each.value, float) for each in ast.walk(call))
         if isinstance(call.func, ast.Attribute) and not of_torch(call.func):
-            return [("", name + "()"), call.func.value]
+            return [("", name + "()"), call.func.value, *(given if name in _HOLDERS else ())]
         if isinstance(call.func, ast.Name):  # a partial, a lambda
             return [("", name + "()"), call.func, *given]
         if not name:  # looked up in a table of functions
