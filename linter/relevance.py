@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from stridelint.linter import source
 from stridelint.linter.blanking import blanked, can_be_blanked
 from stridelint.linter.statistics import timed
 from stridelint.rules.rule import Rule
@@ -112,7 +113,7 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
     ]
     tests = {index for index in roots if units[index].node.name.startswith("test")}
     reached = _reached(units, firing, globals_)
-    lines = text.splitlines(keepends=True)
+    lines = source.lines_with_ends(text)
     left_out = [
         unit.node for index, unit in enumerate(units) if index not in kept and can_be_blanked(lines, unit.node)
     ]

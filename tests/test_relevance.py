@@ -10,9 +10,11 @@ from pathlib import Path
 import libcst
 import pytest
 
-from stridelint.linter import blanking, relevance, screen, source
+from stridelint.linter import blanking, engine, relevance, screen, source
+from stridelint.linter.config import Settings
 from stridelint.linter.deep import run_deep
 from stridelint.linter.inference import analyse
+from stridelint.linter.selection import select
 from stridelint.rules.registry import all_rules
 from stridelint.rules.rule import Finding
 from stridelint.rules.screening import nodes_of
@@ -160,3 +162,13 @@ class Plain:
     roots = {units[index] for index in plan.roots}
     assert ("step", "Counter") in roots
     assert not roots & {("rename", "Counter"), ("step", "Plain")}
+
+
+@pytest.mark.parametrize("odd", ["\x0c\n", "# \x0c\n", "# \u2028\n", "s = '\x85'\n", "s = '\x0b\x1c\x1d\x1e\u2029'\n", "# \r\n\n", "# \r"])
+def test_lines_are_those_of_python(odd: str) -> None:
+    """Characters at which only `str.splitlines` ends a line: form feeds stand between the parts of many old files."""
+    unrelated = "".join(f"def f{number}(a):\n    b = 1\n    c = 2\n    d = 3\n    return d\n" for number in range(3))
+    before, call = f"import torch\n{odd}{unrelated}", "x = torch.ones(2, 3, 4, 5) * torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)\n"
+    outcome = engine.check(source.from_bytes("x.py", (before + call).encode()), select(Settings()))
+    assert outcome.skipped == ()
+    assert [(each.line, each.excerpt) for each in outcome.findings] == [(len(source.lines(before)), call.rstrip())]

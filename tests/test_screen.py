@@ -9,8 +9,9 @@ import pytest
 
 from stridelint.linter import screen
 from stridelint.rules.inplace.silent_store_cast import SilentStoreCast
+from stridelint.rules.layout.screening import mixes_formats
 from stridelint.rules.rule import Rule, Severity
-from stridelint.rules.screening import Nodes
+from stridelint.rules.screening import Nodes, Steps, TensorFlow, nodes_of
 
 
 class OutRule(Rule):
@@ -103,3 +104,24 @@ def tasks(batch: Batch):
 """
     tree = ast.parse(code)
     assert SilentStoreCast.places(Nodes(tree)) is not None
+
+
+def test_long_sums_are_not_searched_again_for_each_of_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With and without a part that decides."""
+    steps = 0
+    follow = TensorFlow.follow
+
+    def counting(self: TensorFlow, node: ast.expr, unit: str) -> Steps:
+        nonlocal steps
+        steps += 1
+        return follow(self, node, unit)
+
+    monkeypatch.setattr(TensorFlow, "follow", counting)
+    for first in ("x.permute(0, 1, 2)", "x.permute(0, 3, 1, 2)"):
+        counts = []
+        for length in (100, 200):
+            steps = 0
+            tree = screen.parse("def f(x, y):\n    return " + first + " + y" * length + "\n")
+            assert bool(mixes_formats(nodes_of(tree), frozenset())) is ("3" in first)
+            counts.append(steps)
+        assert counts[1] < 3 * counts[0]

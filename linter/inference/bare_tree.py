@@ -15,6 +15,7 @@ from typing import Any
 
 import libcst as cst
 
+from stridelint.linter import source
 from stridelint.linter.inference import bare_nodes as bare
 
 
@@ -66,7 +67,11 @@ class BareTree:
         first, last = min([origin.lineno, *(each.lineno for each in decorators)]) - 1, origin.end_lineno
         lines = self._lines
         if isinstance(origin, ast.expr):
-            return ast.get_source_segment(self._text, origin) or ""
+            # As ast.get_source_segment, which takes the whole text apart each time.
+            part = [line.encode() for line in lines[first:last]]
+            part[-1] = part[-1][: origin.end_col_offset]
+            part[0] = part[0][origin.col_offset :]
+            return b"\n".join(part).decode()
         while first and _is_comment(lines[first - 1]):
             first -= 1
         while last < len(lines) and _is_comment(lines[last]) and _indent(lines[last]) > origin.col_offset:
@@ -80,7 +85,7 @@ class BareTree:
 
     @functools.cached_property
     def _lines(self) -> list[str]:
-        return self._text.splitlines()
+        return source.lines(self._text)
 
 
 def _is_comment(line: str) -> bool:

@@ -149,8 +149,8 @@ def mixes_formats(nodes: Nodes, operators: frozenset[str]) -> frozenset[str]:
     flow = nodes.flow(ChannelsLast)
     found = {
         unit
-        for operation, unit in nodes.operations
-        if flow.holds(operation.left, unit) or flow.holds(operation.right, unit)
+        for operation, unit in reversed(nodes.operations)  # what is inside first: the answers are kept
+        if flow.holds(operation, unit)
     }
     found |= {unit for call, unit in nodes.calls if name_of(call.func) in operators and flow.holds(call, unit)}
     found |= {

@@ -24,6 +24,9 @@ class Flow:
         self._nodes = nodes
         self._has: set[Key] = set()
         self._has_not: set[Key] = set()
+        # The same of expressions: long sums are asked for with each of their parts.
+        self._fruitful: set[tuple[int, str]] = set()
+        self._fruitless: set[tuple[int, str]] = set()
 
     def starts(self, node: ast.expr, unit: str) -> bool | None:
         """Whether a value has the property by itself (True), surely has not (False), or as its parts have it (None)."""
@@ -50,11 +53,14 @@ class Flow:
     def holds(self, node: ast.expr, unit: str) -> bool:
         """Whether an expression's value may have the property."""
         reached_from: dict[Key, Key | None] = {}
-        seen: set[tuple[int, str]] = set()  # a default (`n=n`) or an annotation may lead back to itself
+        seen = {(id(node), unit)}  # a default (`n=n`) or an annotation may lead back to itself
         waiting: list[tuple[ast.expr, str, Key | None]] = [(node, unit, None)]
         while waiting:
             each, place, origin = waiting.pop()
-            steps = self._is_made_elsewhere(each, place) or self.follow(each, place)
+            if (id(each), place) in self._fruitless:
+                continue
+            is_known = (id(each), place) in self._fruitful
+            steps = is_known or self._is_made_elsewhere(each, place) or self.follow(each, place)
             found = steps is True
             for step in () if isinstance(steps, bool) else steps:
                 if isinstance(step, ast.AST):
@@ -71,8 +77,10 @@ class Flow:
                 while origin is not None:
                     self._has.add(origin)
                     origin = reached_from[origin]
+                self._fruitful.add((id(node), unit))
                 return True
         self._has_not.update(reached_from)
+        self._fruitless.update(seen)
         return False
 
     def _is_made_elsewhere(self, node: ast.expr, unit: str) -> bool:

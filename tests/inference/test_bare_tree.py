@@ -14,7 +14,7 @@ import pytest
 from stridelint.linter import screen, source
 from stridelint.linter.deep import run_deep
 from stridelint.linter.inference.bare_tree import BareTree, Unsupported
-from stridelint.rules.forms.walking import fields_of
+from stridelint.rules.forms.walking import fields_of, walk
 
 ROOT = Path(__file__).parent.parent.parent
 # What only tells how code is written, or what the other fields tell as well.
@@ -171,3 +171,13 @@ def test_bodies_are_left_out() -> None:
     assert outline(BareTree(tree, {tree.body[0]}).module.body) == outline(
         cst.parse_module("def f():\n    return __unknown__\n\n\ndef g():\n    c\n").body
     )
+
+
+@pytest.mark.parametrize("text", ["é = f(\n  'é', x, # é\n\n)\n", "a = [\r\n 'x\x0cy', 1\r\n]", "if x:\r  y = f(1,\r  2)"])
+def test_expressions_are_written_as_they_stand(text: str) -> None:
+    tree = screen.parse(text)
+    bare = BareTree(tree, text=text)
+    (node,) = (each for each in walk(bare.module, cst.Call, cst.List))
+    origin = bare.origin(node)
+    assert isinstance(origin, ast.expr)
+    assert bare.written(node) == "\n".join(source.lines(ast.get_source_segment(text, origin) or ""))
