@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stridelint import __version__
@@ -39,6 +39,7 @@ class Plugin:
     isolated: ClassVar[bool] = False
     disable_noqa: ClassVar[bool] = False
     by_name: ClassVar[tuple[str, ...]] = ()
+    idle: ClassVar[bool] = False  # flake8 would show nothing of what is found
 
     def __init__(self, tree: ast.Module, lines: Sequence[str], filename: str) -> None:
         self.tree = tree
@@ -91,6 +92,7 @@ class Plugin:
         options.extended_default_select.extend(sorted({rule.code[:-3] for rule in own.rules}))
         for problem in own.problems:
             tell(str(problem))
+        cls.idle = not _shows_any(options, {*registry.by_code(), *(rule.code for rule in own.rules)})
 
     @staticmethod
     def _converted(options: Any) -> dict[str, Any]:
@@ -111,6 +113,8 @@ class Plugin:
 
     def run(self) -> Iterator[Complaint]:
         """All findings of the file; whatever happens, flake8 goes on to the next one."""
+        if self.idle:
+            return
         try:
             outcome = self._check()
         except Exception as error:
@@ -155,3 +159,11 @@ class Plugin:
             settings = config.find(path if os.path.exists(path) else ".")
         settings = settings._replace(**cls.given)
         return settings._replace(extend_select=(*settings.extend_select, *cls.by_name))
+
+
+def _shows_any(options: Any, codes: Iterable[str]) -> bool:
+    """Whether flake8, which runs all plugins and then sorts out, shows any of these codes."""
+    from flake8.style_guide import Decision, DecisionEngine
+
+    engine = DecisionEngine(options)
+    return any(engine.decision_for(code) is Decision.Selected for code in codes)

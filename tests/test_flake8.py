@@ -13,6 +13,7 @@ pytest.importorskip("flake8")
 
 from flake8.main import application
 
+from stridelint.linter.findings import Outcome
 from stridelint.linter.flake8_plugin import Plugin
 from stridelint.rules.contract import operators
 
@@ -36,6 +37,7 @@ def flake8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
     yield run
     Plugin.given, Plugin.config_file, Plugin.isolated, Plugin.disable_noqa, Plugin.by_name = {}, None, False, False, ()
+    Plugin.idle = False
 
 
 def test_lines_and_columns(flake8: Callable[..., list[str]]) -> None:
@@ -58,6 +60,23 @@ def test_quiet_rules_stay_quiet(flake8: Callable[..., list[str]], options: list[
 )
 def test_quiet_rules_can_be_asked_for(flake8: Callable[..., list[str]], options: list[str]) -> None:
     assert "x.py:8:1: TLC203 calls hush" in flake8(*options, "x.py")
+
+
+@pytest.mark.parametrize(("options", "files"), [(["--select=F"], 0), (["--ignore=TLC"], 0), (["--select=F,TLC104"], 1), ([], 1)])
+def test_nothing_is_analysed_in_vain(
+    flake8: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch, options: list[str], files: int
+) -> None:
+    """flake8 runs all plugins, also those of which it shows nothing."""
+    analysed: list[str] = []
+    check = Plugin._check
+
+    def counted(self: Plugin) -> Outcome:
+        analysed.append(self.filename)
+        return check(self)
+
+    monkeypatch.setattr(Plugin, "_check", counted)
+    flake8(*options, "x.py")
+    assert len(analysed) == files
 
 
 def test_configuration_files(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
