@@ -17,7 +17,7 @@ from stridelint.linter import source
 from stridelint.linter.blanking import blanked, can_be_blanked
 from stridelint.linter.statistics import timed
 from stridelint.rules.rule import Rule
-from stridelint.rules.screening import FUNCTIONS, IN_PLACE, Nodes
+from stridelint.rules.screening import FUNCTIONS, IN_PLACE, Nodes, name_of
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 # Names whose use gives a tensor some fact: a caller without any of them tells a function nothing about its arguments.
@@ -80,7 +80,15 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
     ]
     globals_ = {name: nodes.names_below(value) for name, value in _globals(tree.body)}
     body = frozenset(nodes.names_in(None))
-    spoken = [nodes.unit_of(unit.node) in exact or any(word <= unit.names for word in wanted) for unit in units]
+    firing = [
+        frozenset(
+            rule
+            for rule, (words, found) in zip(rules, places)
+            if (any(word <= unit.names for word in words) if found is None else nodes.unit_of(unit.node) in found)
+        )
+        for unit in units
+    ]
+    spoken = [bool(found) for found in firing]
     spoken_globals = {name for name, parts in globals_.items() if any(word <= parts for word in wanted)}
     reaching = _reaching(units, spoken, globals_, spoken_globals)
     near, sources = _hot_names(units, spoken), _sources_of_objects(units)
@@ -103,14 +111,6 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
         runs = True
         following.add(None)
     kept = _needed(units, set(roots), body if runs else frozenset(), globals_)
-    firing = [
-        frozenset(
-            rule
-            for rule, (words, found) in zip(rules, places)
-            if (any(word <= unit.names for word in words) if found is None else nodes.unit_of(unit.node) in found)
-        )
-        for unit in units
-    ]
     tests = {index for index in roots if units[index].node.name.startswith("test")}
     reached = _reached(units, firing, globals_)
     lines = source.lines_with_ends(text)
@@ -168,7 +168,7 @@ def _passes_attributes(unit: _Unit, near: set[str], sources: frozenset[str]) -> 
         and any(
             isinstance(each, ast.Call)
             and any(_is_own(argument) for argument in (*each.args, *(keyword.value for keyword in each.keywords)))
-            and any(isinstance(part, (ast.Name, ast.Attribute)) and _identifier(part) in near for part in ast.walk(each.func))
+            and any(isinstance(part, (ast.Name, ast.Attribute)) and name_of(part) in near for part in ast.walk(each.func))
             for each in ast.walk(unit.node)
         )
     )
@@ -179,10 +179,6 @@ def _is_own(node: ast.expr) -> bool:
     while isinstance(node, (ast.Subscript, ast.Starred)):
         node = node.value
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-
-
-def _identifier(node: ast.Name | ast.Attribute) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr
 
 
 def _leads_out(nodes: Nodes, names: frozenset[str], unit: str) -> bool:

@@ -162,7 +162,6 @@ class Low(Flow):
         self._told = nodes.definitions.told
         self._classes = nodes.definitions.classes
         self._asked = 0
-        self._low_on_the_left: dict[tuple[int, str], bool] = {}
 
     def starts(self, node: ast.expr, unit: str) -> bool | None:
         """See `follow`."""
@@ -202,12 +201,10 @@ class Low(Flow):
             return [node.right]
         if self._asked >= _MOST_ASKED:
             return [node.left]
-        known = self._low_on_the_left.get((id(node), unit))
-        if known is None:
-            self._asked += 1
-            known = self._low_on_the_left[id(node), unit] = self.holds(node.left, unit)
-            self._asked -= 1
-        return [node.right] if known else False
+        self._asked += 1
+        is_low = self.holds(node.left, unit)
+        self._asked -= 1
+        return [node.right] if is_low else False
 
     def _call(self, call: ast.Call) -> Steps:
         name = _name(call.func)
