@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import children_of, is_gone, needs_proc, wait_for
 
 from stridelint.linter import check_command, fixing_files
 
@@ -27,7 +28,6 @@ SLOW = "import torch\n" + "".join(
     for number in range(150)
 )
 needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux")
 
 
 @pytest.fixture
@@ -35,27 +35,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.py").write_text(BAD)
     return tmp_path
-
-
-def children_of(pid: int) -> list[int]:
-    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def wait_for(condition: Callable[[], Any], seconds: float = 60) -> Any:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError("it does not happen")
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return True
 
 
 @needs_pipes
@@ -152,7 +131,7 @@ def test_a_run_that_is_told_to_end(folder: Path, files: int, number: signal.Sign
     started = subprocess.Popen(
         [*COMMAND, "--jobs", "2", "--output", "report.txt", "."], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    workers = wait_for(lambda: children_of(started.pid))
+    workers = wait_for(lambda: children_of(started.pid), 60)
     time.sleep(0.5)
     started.send_signal(number)
     before = time.monotonic()
@@ -161,7 +140,7 @@ def test_a_run_that_is_told_to_end(folder: Path, files: int, number: signal.Sign
     assert (started.returncode, out, err) == (143, "", "stridelint: terminated\n")
     assert not (folder / "report.txt").exists()
     for each in workers:
-        wait_for(lambda: is_gone(each))  # noqa: B023
+        wait_for(lambda: is_gone(each), 60)  # noqa: B023
 
 
 def test_who_ignores_the_end_of_a_terminal_goes_on_ignoring_it() -> None:
@@ -183,13 +162,13 @@ def test_nobody_reads_the_report(folder: Path) -> None:
         (folder / f"x{each}.py").write_text(CONVERTED)
     started = subprocess.Popen([*COMMAND, "--jobs", "2", "."], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert started.stdout is not None and started.stderr is not None
-    workers = wait_for(lambda: children_of(started.pid))
+    workers = wait_for(lambda: children_of(started.pid), 60)
     started.stdout.readline()
     started.stdout.close()
     assert started.stderr.read() == ""
     assert started.wait(timeout=60) == 1
     for each in workers:
-        wait_for(lambda: is_gone(each))  # noqa: B023
+        wait_for(lambda: is_gone(each), 60)  # noqa: B023
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import children_of, is_gone, needs_proc, wait_for
 
 from stridelint.linter import progress, run as runner, statistics, workers
 from stridelint.linter.config import Settings
@@ -40,23 +41,6 @@ COMMAND = [sys.executable, "-m", "stridelint", "check"]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def children_of(pid: int) -> list[int]:
-    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def wait_for(condition: Callable[[], Any], seconds: float = 30) -> Any:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError("it does not happen")
-
-
-needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux")
 
 
 @needs_proc
@@ -106,7 +90,7 @@ def test_no_worker_outlives_the_run(folder: Path) -> None:
     (worker,) = wait_for(lambda: children_of(started.pid))
     started.kill()
     started.wait()
-    wait_for(lambda: not Path(f"/proc/{worker}").exists() or "State:\tZ" in Path(f"/proc/{worker}/status").read_text())
+    wait_for(lambda: is_gone(worker))
 
 
 def _kill(item: int) -> int:

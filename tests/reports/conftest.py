@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -163,3 +164,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     remarks: list[str] = []
     context = Context(sources, str(folder), remark=remarks.append, paths=("src",), day="2026-11-30")
     return Sample(sample(), context, remarks)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stubs: None) -> Path:
+    """A folder with one file, in which there is one finding."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.py").write_text("import torch\n\n\ndef f(x):\n    return x.view(1)\n")
+    return tmp_path

@@ -13,15 +13,6 @@ import pytest
 from stridelint.linter.findings import Report
 from stridelint.linter.reports import step_summary
 
-BAD = "import torch\n\n\ndef f(x):\n    return x.view(1)\n"
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stubs: None) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad.py").write_text(BAD)
-    return tmp_path
-
 
 def test_github_appends_it(project: Path, monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any]) -> None:
     path = project / "summary.md"
