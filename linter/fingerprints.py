@@ -172,8 +172,7 @@ class Sources:
                 inner = prefix
                 if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                     inner = f"{prefix}.{child.name}" if prefix else child.name
-                    first = min((each.lineno for each in child.decorator_list), default=child.lineno)
-                    found.append((first, child.end_lineno or child.lineno, inner))
+                    found.append((source.first_line(child), child.end_lineno or child.lineno, inner))
                 todo.append((child, inner))
         return sorted(found, key=lambda scope: (scope[0], -scope[1]))
 

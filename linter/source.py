@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import ast
 
 # A hand-written module of this size is unheard of; a machine-made one takes LibCST minutes.
 MAX_BYTES = 2_000_000
@@ -125,6 +128,12 @@ _AFTER_LINE_END = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
 def lines(text: str) -> list[str]:
     """The lines as Python counts them: only LF, CR and CRLF end one (str.splitlines knows many more)."""
     return _LINE_END.split(text)
+
+
+def first_line(node: ast.stmt | ast.expr) -> int:
+    """The line a statement or expression begins on, decorators included; counted from 1."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)])
 
 
 def lines_with_ends(text: str) -> list[str]:

@@ -63,8 +63,7 @@ class BareTree:
             Unsupported: as `source` does.
         """
         origin: Any = self._known(node)
-        decorators = getattr(origin, "decorator_list", [])
-        first, last = min([origin.lineno, *(each.lineno for each in decorators)]) - 1, origin.end_lineno
+        first, last = source.first_line(origin) - 1, origin.end_lineno
         lines = self._lines
         if isinstance(origin, ast.expr):
             # As ast.get_source_segment, which takes the whole text apart each time.
