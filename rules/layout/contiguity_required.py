@@ -10,18 +10,14 @@ from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.events import Form, Operand, Site, TensorEvent
 from stridelint.rules.findings import found, quoted, tuple_text
+from stridelint.rules.layout.screening import demands_contiguity
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
-from stridelint.rules.screening import name_of
 
 if TYPE_CHECKING:
     from stridelint.rules.forms.edits import Code, Fix
     from stridelint.rules.screening import Nodes
 
 CONVOLUTIONS = frozenset({"nn.functional.conv2d", "conv2d"})
-_WORDS = ("is_contiguous(", "from_numpy(", "as_tensor(", "tensor(", "save_file(", "DistributedDataParallel")
-# Only an array with a negative stride is refused by these.
-_FROM_ARRAY = {"from_numpy", "as_tensor", "tensor"}
-_FLIPS = {"flip", "fliplr", "flipud", "rot90"}
 
 
 class ContiguityRequired(Rule):
@@ -53,7 +49,7 @@ class ContiguityRequired(Rule):
     code = "TLC110"
     name = "contiguity-required"
     severity = Severity.ERROR
-    words = _WORDS
+    words = ("is_contiguous(", "from_numpy(", "as_tensor(", "tensor(", "save_file(", "DistributedDataParallel")
     ops = CONVOLUTIONS | {"from_numpy", "refused", "safetensors.save", "Module.to"}
 
     VALID = (
@@ -116,11 +112,8 @@ pack(torch.rand(3, 4).t())
 
     @classmethod
     def places(cls, nodes: Nodes) -> frozenset[str] | None:
-        """Something demands row-major memory."""
-        names = {word.rstrip("(") for word in _WORDS} | {"save"}
-        if not (nodes.has_negative_step or _FLIPS & nodes.names):
-            names -= _FROM_ARRAY
-        return frozenset(unit for call, unit in nodes.calls if name_of(call.func) in names)
+        """Something demands row-major memory, and may get other."""
+        return demands_contiguity(nodes)
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """One kind of demand after the other."""

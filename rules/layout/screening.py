@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from stridelint.rules.screening import Flow, Nodes, Steps, TensorFlow, is_text, name_of
+from stridelint.rules.screening.expressions import root_of
 
 # Views that cut pieces out of a tensor, in its order, or repeat them: what is computed from those is row-major again.
 _CUTTERS = frozenset(
@@ -108,6 +109,46 @@ def _receiver(call: ast.Call) -> ast.expr:
     if name_of(call.func) != "view_as_complex" and isinstance(call.func, ast.Attribute):
         return call.func.value
     return call.args[0] if call.args else call
+
+
+class _Backwards(Flow):
+    """Follows arrays that may have a negative stride; torch makes no such tensors."""
+
+    def starts(self, node: ast.expr, unit: str) -> bool | None:
+        """A slice with a negative step starts it, or numpy's flips; a copy ends it."""
+        if isinstance(node, ast.Subscript):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            steps = [each.step for each in parts if isinstance(each, ast.Slice)]
+            return True if any(not isinstance(each, (ast.Constant, type(None))) for each in steps) else None
+        if isinstance(node, ast.Call):
+            name = name_of(node.func)
+            if name in _FLIPS:
+                return True if root_of(node.func) != "torch" else None
+            return False if name in ("copy", "ascontiguousarray") else None
+        return None
+
+
+_FLIPS = frozenset({"flip", "fliplr", "flipud", "rot90"})
+# Only an array with a negative stride is refused by these.
+_FROM_ARRAY = frozenset({"from_numpy", "as_tensor", "tensor"})
+_DEMANDING = frozenset({"save_file", "save", "DistributedDataParallel"})
+
+
+def demands_contiguity(nodes: Nodes) -> frozenset[str]:
+    """Where something demands row-major memory, and may get other."""
+    found = {unit for call, unit in nodes.calls if name_of(call.func) in _DEMANDING}
+    asked = [(call, unit) for call, unit in nodes.calls if name_of(call.func) == "is_contiguous"]
+    if nodes.may_convert:
+        found.update(unit for _, unit in asked)
+    elif asked:
+        flows = (nodes.flow(Permuted), nodes.flow(Cut))
+        found.update(unit for call, unit in asked if any(flow.holds(call, unit) for flow in flows))
+    if nodes.has_negative_step or _FLIPS & nodes.names:
+        flow = nodes.flow(_Backwards)
+        found.update(
+            unit for call, unit in nodes.calls if name_of(call.func) in _FROM_ARRAY and flow.holds(call, unit)
+        )
+    return frozenset(found)
 
 
 def discards(nodes: Nodes, methods: frozenset[str]) -> frozenset[str]:
