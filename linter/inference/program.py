@@ -16,7 +16,7 @@ from stridelint.linter.inference.values import Function, Instance
 from stridelint.linter.statistics import judged
 from stridelint.rules.claims import Kind
 from stridelint.rules.events import Note, Site, TensorEvent, TestEvent
-from stridelint.rules.forms.walking import source_code, walk
+from stridelint.rules.forms.walking import children, source_code
 from stridelint.rules.rule import Finding, Rule
 
 MAX_TEXT = 60
@@ -27,17 +27,6 @@ Result = TypeVar("Result")
 
 class FoundOne(Exception):
     """There is a finding of the kind that was asked for."""
-
-
-def _names_and_exits(node: cst.CSTNode) -> tuple[frozenset[str], bool]:
-    """The names in a piece of code, and whether something in it leaves a block."""
-    names, exits = set(), False
-    for each in walk(node, cst.Name, *_EXITS):
-        if isinstance(each, cst.Name):
-            names.add(each.value)
-        else:
-            exits = True
-    return frozenset(names), exits
 
 
 class _Listening:
@@ -101,6 +90,7 @@ class Program:
         self.templates: dict[int, Instance] = {}
         self.result_types: dict[object, tuple[str | None, str | None]] = {}
         self._memory: dict[tuple[str, int], object] = {}
+        self._names: dict[int, tuple[set[str], bool]] = {}
         self._all = _Listening(self.rules)
         self._some: dict[frozenset[type[Rule]], _Listening] = {}
         self._now = self._all
@@ -144,12 +134,32 @@ class Program:
             last = statements[-1] if statements else None
             ends = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], _EXITS)
             ends = ends or isinstance(last, _EXITS)
-            inside = self.once(node.body, _names_and_exits, node.body)[0]
+            inside = self._names_and_exits(node.body)[0]
             known = self._now.exits[id(node)] = ends and self._now.words.isdisjoint(inside)
         return known
 
+    def _names_and_exits(self, node: cst.CSTNode) -> tuple[set[str], bool]:
+        """The names in a piece of code, and whether something in it leaves a block; of blocks within it remembered."""
+        if id(node) not in self._names:
+            names: set[str] = set()
+            exits = False
+            waiting = [node]
+            while waiting:
+                each = waiting.pop()
+                if type(each) is cst.Name:
+                    names.add(each.value)
+                elif type(each) is cst.IndentedBlock and each is not node:
+                    inner = self._names_and_exits(each)
+                    names |= inner[0]
+                    exits |= inner[1]
+                else:
+                    exits |= type(each) in _EXITS
+                    waiting += children(each)
+            self._names[id(node)] = names, exits
+        return self._names[id(node)]
+
     def _tells(self, node: cst.CSTNode, telling: frozenset[str]) -> int:
-        names, exits = self.once(node, _names_and_exits, node)
+        names, exits = self._names_and_exits(node)
         if not self._now.words.isdisjoint(names):
             return 2
         exits = exits and not (isinstance(node, cst.If) and self.only_exits(node))

@@ -77,7 +77,7 @@ def fillings(
     return sorted(found, key=lambda one: sum(math.prod(facts.concrete_shape or ()) for facts in one[1]))
 
 
-def _instances(tensors: Sequence[TensorFacts], extra: Sequence[Dims], broadcast: bool) -> list[_Instance]:
+def _instances(tensors: Sequence[TensorFacts], extra: Sequence[Dims], broadcast: bool) -> Iterator[_Instance]:
     bound = _unify(tensors) if broadcast else {}
     shapes, strides, asked = (
         [tuple(_substituted(dim, bound) for dim in group) for group in groups if group is not None]
@@ -87,12 +87,11 @@ def _instances(tensors: Sequence[TensorFacts], extra: Sequence[Dims], broadcast:
     names: list[sizes.Atom] = []
     for dim in itertools.chain.from_iterable(groups):
         names += [atom for atom in sorted(sizes.leaves(dim), key=lambda atom: atom.identity) if atom not in names]
-    found = []
     special = _special_numbers(shapes, strides, asked) if names else []
     if (1 + len(special)) ** len(names) > _MOST_SPECIAL and any(
         isinstance(d, int) and d > 1 for group in strides for d in group
     ):
-        return []  # Unknown sizes behind known strides: too many ways in which they may fit together.
+        return  # Unknown sizes behind known strides: too many ways in which they may fit together.
     for values in _assignments(names, groups, special):
         try:
             numbers = [tuple(sizes.evaluate(dim, values) for dim in group) for group in groups]
@@ -106,8 +105,7 @@ def _instances(tensors: Sequence[TensorFacts], extra: Sequence[Dims], broadcast:
         everything = dict(values)
         for atom, size in bound.items():
             everything[atom] = sizes.evaluate(size, values)
-        found.append(_Instance(everything, tuple(filled), tuple(rest)))
-    return found
+        yield _Instance(everything, tuple(filled), tuple(rest))
 
 
 def _is_typical(groups: Sequence[Dims], numbers: Sequence[tuple[int, ...]]) -> bool:
@@ -215,8 +213,10 @@ def judge(
         if answer is None:
             continue
         answers.add(answer)
+        if len(answers) > 1:
+            return UNKNOWN
         witness = witness or one.tensors
-    if len(answers) != 1:
+    if not answers:
         return UNKNOWN
     return Judgement(Answer.of(answers.pop()), Confidence.CERTAIN if certain else Confidence.LIKELY, witness)
 

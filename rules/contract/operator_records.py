@@ -128,7 +128,8 @@ class Operator:
     """A public function or tensor method.
 
     defaults: of the parameters that `when` conditions mention.
-    bindings: which signature calls bind to that are alike in all that decides it; filled as they are seen.
+    bindings: which signature calls bind to that are alike in all that decides it; choices: which variant calls reach that are;
+        both are filled as calls are seen.
     """
 
     name: str
@@ -138,6 +139,7 @@ class Operator:
     has_inplace: bool = False
     defaults: Mapping[str, object] = field(default_factory=lambda: _EMPTY)
     bindings: dict[object, signatures.Signature | None] = field(default_factory=dict, compare=False, repr=False)
+    choices: dict[object, Variant | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def accepts_out(self) -> bool | None:
@@ -175,6 +177,18 @@ class Operator:
     def variant(self, arguments: Mapping[str, object]) -> Variant | None:
         """The behaviour for arguments by name; None if undecidable or never measured."""
         given = {name: value for name, value in arguments.items() if name != "out"}
+        key = tuple(
+            (name, _bound_by(value), value if isinstance(value, str) and self._selects(name) else None)
+            for name, value in given.items()
+        )
+        if key not in self.choices:
+            self.choices[key] = self._choice(given)
+        return self.choices[key]
+
+    def _selects(self, name: str) -> bool:
+        return any(name in variant.when for variant in self.variants)
+
+    def _choice(self, given: Mapping[str, object]) -> Variant | None:
         for zero_dim in (False, True):
             possible: list[Variant] = []
             for variant in self.variants:

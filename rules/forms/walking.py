@@ -59,7 +59,7 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
         kind = type(value)
         if kind is list or kind is tuple:
             found += value
-        elif fields_of(kind) is not None:
+        elif (_fields[kind] if kind in _fields else fields_of(kind)) is not None:
             found.append(value)
     return found
 
