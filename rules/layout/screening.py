@@ -48,13 +48,10 @@ class Permuted(TensorFlow):
         return None
 
     def follow(self, node: ast.expr, unit: str) -> Steps:
-        """What an index is made of does not matter; an object that is called may be a module."""
+        """What an index is made of does not matter."""
         if isinstance(node, ast.Subscript):
             return self.opens(node.slice) or [node.value]
-        steps = super().follow(node, unit)
-        if isinstance(steps, list) and isinstance(node, ast.Call) and self._defined.may_call_object(node.func):
-            return [*steps, ("", "forward()"), ("", "__call__()")]
-        return steps
+        return super().follow(node, unit)
 
     def opens(self, index: ast.expr) -> bool:
         """Whether a part of a tensor has the property for its index."""

@@ -47,6 +47,8 @@ class Flow:
                 steps += arguments_of(node)
             if isinstance(node.func, ast.Attribute):
                 steps.append(node.func.value)
+            if self._defined.may_call_object(node.func):  # a module, say
+                steps += [("", "forward()"), ("", "__call__()")]
             return steps
         return [node.body] if isinstance(node, ast.Lambda) else list(expressions_in(node))
 
