@@ -22,6 +22,7 @@ from stridelint.linter.inference.values import (
     Unknown,
     Value,
 )
+from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import TensorFacts
 
@@ -98,6 +99,8 @@ def instance_attribute(path: Path, instance: Instance, name: str) -> Value:
     if name in instance.hazy:
         return instance.attributes.setdefault(f"?{name}", Unknown(name))
     if name in instance.attributes:
+        if name in instance.defaulted:
+            path.weaken(Confidence.LIKELY)
         return instance.attributes[name]
     if instance.cls is not None:
         found = class_attribute(path, instance.cls, name, instance)
@@ -213,10 +216,19 @@ def set_attribute(path: Path, instance: Instance, name: str, value: Value) -> No
 
         call_function(path, None, setter, Arguments([instance, value]))
         return
-    instance.attributes[name] = value
-    instance.hazy.discard(name)
+    hold(path, instance, name, value)
     if isinstance(value, TensorValue) and value.name is None:
         value.name = f"self.{name}"
+
+
+def hold(path: Path, instance: Instance, name: str, value: Value) -> None:
+    """Keep a value as an attribute, with whether it rests on the default of a parameter."""
+    instance.attributes[name] = value
+    instance.hazy.discard(name)
+    if path.confidence < Confidence.CERTAIN:
+        instance.defaulted.add(name)
+    else:
+        instance.defaulted.discard(name)
 
 
 def _setters(cls: Class) -> dict[str, Function]:

@@ -11,6 +11,7 @@ import libcst as cst
 
 from stridelint.linter.inference.imports import absolute, imported
 from stridelint.linter.inference.values import Class, External, Function, Unknown, Value
+from stridelint.rules.contract.answers import Confidence
 
 if TYPE_CHECKING:
     from stridelint.linter.inference.path import Path
@@ -200,8 +201,6 @@ class Scope:
     def get(self, path: Path, name: str) -> Value | None:
         """The value of a name bound in this very scope."""
         if name in self.defaulted:
-            from stridelint.rules.contract.answers import Confidence
-
             path.weaken(Confidence.LIKELY)
         return self.values.get(name)
 
@@ -210,6 +209,10 @@ class Scope:
         target = self.outer_names.get(name, self)
         target.values[name] = value
         target.defaulted.discard(name)
+
+    def rests_on_default(self, name: str) -> None:
+        """What a name was bound to depends on the default of a parameter."""
+        self.outer_names.get(name, self).defaulted.add(name)
 
 
 class ModuleScope(Scope):
@@ -224,7 +227,7 @@ class ModuleScope(Scope):
     def get(self, path: Path, name: str) -> Value | None:
         """The value of a name, evaluated from its binding if need be."""
         if name in self.values:
-            return self.values[name]
+            return super().get(path, name)
         if name in self._pending:
             return Unknown(name)
         binding = self.index.find(name)
@@ -268,7 +271,7 @@ class ModuleScope(Scope):
         self._absent.add(name)
         return None
 
-    def _evaluate(self, path: Path, name: str, binding: Binding) -> Value:
+    def _evaluate(self, path: Path, name: str, binding: Binding) -> Value | None:
         from stridelint.linter.inference.statements import execute_small
 
         self._pending.add(name)
@@ -277,7 +280,8 @@ class ModuleScope(Scope):
                 execute_small(path, self, binding.node)
         finally:
             self._pending.discard(name)
-        return self.values.setdefault(name, Unknown(name))
+        self.values.setdefault(name, Unknown(name))
+        return super().get(path, name)
 
 
 def resolve_external(path: Path, dotted: str, index: ModuleIndex) -> Value:

@@ -47,6 +47,7 @@ from stridelint.rules.forms.walking import children, walk
 
 MAX_UNROLLED = 12
 UNKNOWN_ITERATIONS = 2
+_REGISTERING = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
 
 
 def execute(
@@ -71,18 +72,52 @@ def execute_small(path: Path, scope: Scope, statement: cst.CSTNode) -> None:
 
 
 def _expr(path: Path, scope: Scope, node: cst.Expr) -> None:
+    before = path.confidence
     evaluate_call_statement(path, scope, node.value)
+    called = node.value.func if isinstance(node.value, cst.Call) else None
+    if called is not None and _is_own(called) and cst.ensure_type(called, cst.Attribute).attr.value in _REGISTERING:
+        path.confidence = before  # what rests on a default is marked
 
 
 def _assign(path: Path, scope: Scope, node: cst.Assign) -> None:
-    value = evaluate(path, scope, node.value)
-    for target in node.targets:
-        assign(path, scope, target.target, value, node)
+    _bind(path, scope, node, [target.target for target in node.targets], node.value)
 
 
 def _ann_assign(path: Path, scope: Scope, node: cst.AnnAssign) -> None:
     if node.value is not None:
-        assign(path, scope, node.target, evaluate(path, scope, node.value), node)
+        _bind(path, scope, node, [node.target], node.value)
+
+
+def _bind(
+    path: Path, scope: Scope, node: cst.CSTNode, targets: Sequence[cst.BaseExpression], written: cst.BaseExpression
+) -> None:
+    """Assign an expression. If that is the first on the path to rest on a parameter's default, only what it is bound to does."""
+    before = path.confidence
+    value = evaluate(path, scope, written)
+    for target in targets:
+        assign(path, scope, target, value, node)
+    if path.confidence < before and not _changes_more(targets, written):
+        for target in targets:
+            for name in target_names(target):
+                scope.rests_on_default(name)
+        path.confidence = before
+
+
+def _changes_more(targets: Sequence[cst.BaseExpression], written: cst.BaseExpression) -> bool:
+    """Whether an assignment changes more than names and attributes: an item of something, or a tensor in place."""
+    if isinstance(written, cst.Call) and isinstance(written.func, cst.Attribute) and written.func.attr.value.endswith("_"):
+        return True
+    parts = [
+        each.value if isinstance(each, cst.StarredElement) else each
+        for target in targets
+        for each in ([part.value for part in target.elements] if isinstance(target, (cst.Tuple, cst.List)) else [target])
+    ]
+    return not all(isinstance(each, cst.Name) or _is_own(each) for each in parts)
+
+
+def _is_own(node: cst.CSTNode) -> bool:
+    """`self.name`"""
+    return isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self"
 
 
 def _aug_assign(path: Path, scope: Scope, node: cst.AugAssign) -> None:

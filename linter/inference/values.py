@@ -319,7 +319,10 @@ class Class(Value):
 
 
 class Instance(Value):
-    """An object: of a class of the file, or (`cls` None) of an external class such as a torch.nn layer."""
+    """An object: of a class of the file, or (`cls` None) of an external class such as a torch.nn layer.
+
+    hazy: attributes that may be something else by now. defaulted: those that rest on the default of a parameter.
+    """
 
     def __init__(self, cls: Class | None, external: str = "") -> None:
         super().__init__()
@@ -330,6 +333,7 @@ class Instance(Value):
         self.complete = True
         self.made_by: cst.CSTNode | None = None
         self.hazy: set[str] = set()
+        self.defaulted: set[str] = set()
         self.transforms: tuple[Transform, ...] = ()
 
     @property
