@@ -27,7 +27,7 @@ class Checked(NamedTuple):
 
     mended: the files in which something was fixed. given: the bytes from standard input if they are to be printed fixed.
     texts: what was read from elsewhere than files. error_stale: a baseline with stale entries makes the run fail.
-    fail_on: so do these findings.
+    fail_on: so do these findings. settings: all that files were checked with, those of the named paths first.
     """
 
     report: Report
@@ -37,6 +37,7 @@ class Checked(NamedTuple):
     texts: Mapping[str, bytes] = {}
     error_stale: bool = False
     fail_on: str = "any"
+    settings: Sequence[Settings] = ()
 
 
 def run(options: argparse.Namespace) -> int:
@@ -137,7 +138,15 @@ def _context(checked: Checked, options: argparse.Namespace) -> Context:
         quiet=options.quiet,
         paths=tuple(options.paths or ["."]),
         day=time.strftime("%Y-%m-%d"),
+        severity_of=functools.partial(_severity_of, [each for each in checked.settings if each.severity]),
     )
+
+
+def _severity_of(settings: Sequence[Settings], code: str) -> str:
+    """The severity that settings give a rule; "" for its own."""
+    from stridelint.linter.selection import select
+
+    return next(filter(None, (select(each).severity_of(code) for each in settings)), "")
 
 
 def fails(report: Report, fail_on: str) -> bool:
@@ -220,10 +229,11 @@ def _checked_files(options: argparse.Namespace, watch: run_helpers.Watch) -> Che
         from stridelint.linter import suppress_command
 
         report = suppress_command.add(report, every)
-    used = {settings for _, settings in every} | {each.settings for each in usable.unusable}
+    used = dict.fromkeys([*(settings for _, settings in every), *(each.settings for each in usable.unusable)])
     shows_skipped = not report.skipped or any(map(_shows_skipped, used))
     error_stale = options.error_stale_baseline or any(settings.error_stale_baseline for settings in asked)
-    return Checked(report, shows_skipped, mended, given, texts, error_stale, _fail_on(asked))
+    every_settings = tuple(dict.fromkeys([*asked, *used]))
+    return Checked(report, shows_skipped, mended, given, texts, error_stale, _fail_on(asked), every_settings)
 
 
 def _has_baseline(asked: Sequence[Settings], options: argparse.Namespace) -> bool:
