@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import elements, operators, testing
+from stridelint.linter.inference import definitions, elements, operators, testing
 from stridelint.linter.inference.attributes import attribute
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope, make_function
@@ -271,7 +271,9 @@ def evaluate_arguments(path: Path, scope: Scope, node: cst.Call) -> Arguments:
 
 
 def _lambda(path: Path, scope: Scope, node: cst.Lambda) -> Value:
-    return Function(node, scope)
+    made = Function(node, scope)
+    made.defaults = definitions.defaults(path, scope, node)
+    return made
 
 
 def _comprehension(path: Path, scope: Scope, node: cst.ListComp | cst.GeneratorExp | cst.SetComp) -> Value:

@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, demands, elements, matching, testing, trials
+from stridelint.linter.inference import contexts, definitions, demands, elements, matching, testing, trials
 from stridelint.linter.inference.attributes import find_method
 from stridelint.linter.inference.expressions import (
     evaluate,
@@ -352,6 +352,9 @@ def _assert(path: Path, scope: Scope, node: cst.Assert) -> None:
 
 def _function(path: Path, scope: Scope, node: cst.FunctionDef) -> None:
     value: Value = make_function(path, scope, node)
+    given = definitions.of_function(path, scope, node)
+    if isinstance(value, Function):
+        value.defaults = given
     if node.decorators and isinstance(value, Function) and any(_keeps(path, scope, each) for each in node.decorators):
         from stridelint.linter.inference.calls import decorated
 
@@ -372,6 +375,8 @@ def _keeps(path: Path, scope: Scope, node: cst.Decorator) -> bool:
 def _class(path: Path, scope: Scope, node: cst.ClassDef) -> None:
     made: Value = make_class(path, scope, node)
     scope.bind(node.name.value, made)
+    if isinstance(made, Class):
+        definitions.of_class(path, scope, made)
     for decorator in reversed(node.decorators):
         if _keeps(path, scope, decorator):
             from stridelint.linter.inference.calls import wrapped
