@@ -22,6 +22,7 @@ from stridelint.linter.inference.scopes import (
     ModuleScope,
     Scope,
     blocks_of,
+    bound_names,
     imported_names,
     make_class,
     make_function,
@@ -155,19 +156,14 @@ def havoc(path: Path, scope: Scope, body: cst.CSTNode) -> None:
 
 
 def assigned_names(node: cst.CSTNode) -> set[str]:
-    """Plain names assigned anywhere in a block (not in nested functions)."""
+    """Plain names bound anywhere in a block (not in nested functions)."""
     found: set[str] = set()
     waiting = [node]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
-            continue
-        if isinstance(each, cst.Assign):
-            for target in each.targets:
-                found.update(target_names(target.target))
-        elif isinstance(each, (cst.AugAssign, cst.AnnAssign, cst.For)):
-            found.update(target_names(each.target))
-        waiting.extend(children(each))
+        found.update(bound_names(each))
+        if not isinstance(each, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            waiting.extend(children(each))
     return found
 
 
@@ -272,7 +268,7 @@ def _with(path: Path, scope: Scope, node: cst.With) -> None:
     contexts.within(path, scope, node.items, lambda: execute(path, scope, node.body))
 
 
-def _try(path: Path, scope: Scope, node: cst.Try) -> None:
+def _try(path: Path, scope: Scope, node: cst.Try | cst.TryStar) -> None:
     try:
         if node.handlers and path.decide(("raises", id(node)), False):
             havoc(path, scope, node.body)
@@ -295,8 +291,8 @@ def _try(path: Path, scope: Scope, node: cst.Try) -> None:
             execute(path, scope, node.finalbody.body)
 
 
-def _attempt(path: Path, scope: Scope, node: cst.Try) -> None:
-    def parts(node: cst.Try) -> trials.Parted:
+def _attempt(path: Path, scope: Scope, node: cst.Try | cst.TryStar) -> None:
+    def parts(node: cst.Try | cst.TryStar) -> trials.Parted:
         return trials.parted(path.frames[-1].function.node if path.frames else path.program.module, node)
 
     part = path.program.once(node, parts, node)
@@ -314,7 +310,7 @@ def _attempt(path: Path, scope: Scope, node: cst.Try) -> None:
         evaluate(path, scope, each.value)
 
 
-def _handle(path: Path, scope: Scope, handler: cst.ExceptHandler) -> None:
+def _handle(path: Path, scope: Scope, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> None:
     if handler.name is not None:
         assign(path, scope, handler.name.name, Unknown("exception"), handler)
     execute(path, scope, handler.body)
@@ -437,6 +433,7 @@ HANDLERS: dict[type[cst.CSTNode], Callable[[Path, Scope, Any], None]] = {
     cst.While: _while,
     cst.With: _with,
     cst.Try: _try,
+    cst.TryStar: _try,
     cst.Raise: _raise,
     cst.Assert: _assert,
     cst.FunctionDef: _function,
