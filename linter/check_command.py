@@ -6,12 +6,12 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from stridelint.linter import config, run as runner, run_helpers, setting_options, source, statistics
+from stridelint.linter import config, gathering, run as runner, run_helpers, setting_options, source
 from stridelint.linter.config import ConfigError, Settings
-from stridelint.linter.discover import Target, discover, is_excluded, unique
+from stridelint.linter.discover import Target
 from stridelint.linter.telling import tell
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Checked(NamedTuple):
 
     mended: the files in which something was fixed. given: the bytes from standard input if they are to be printed fixed.
     texts: what was read from elsewhere than files. error_stale: a baseline with stale entries makes the run fail.
-    fail_on: so do these findings.
+    fail_on: so do these findings. settings: all that files were checked with, those of the named paths first.
     """
 
     report: Report
@@ -37,6 +37,7 @@ class Checked(NamedTuple):
     texts: Mapping[str, bytes] = {}
     error_stale: bool = False
     fail_on: str = "any"
+    settings: Sequence[Settings] = ()
 
 
 def run(options: argparse.Namespace) -> int:
@@ -137,7 +138,15 @@ def _context(checked: Checked, options: argparse.Namespace) -> Context:
         quiet=options.quiet,
         paths=tuple(options.paths or ["."]),
         day=time.strftime("%Y-%m-%d"),
+        severity_of=functools.partial(_severity_of, [each for each in checked.settings if each.severity]),
     )
+
+
+def _severity_of(settings: Sequence[Settings], code: str) -> str:
+    """The severity that settings give a rule; "" for its own."""
+    from stridelint.linter.selection import select
+
+    return next(filter(None, (select(each).severity_of(code) for each in settings)), "")
 
 
 def fails(report: Report, fail_on: str) -> bool:
@@ -176,60 +185,39 @@ def _checked_files(options: argparse.Namespace, watch: run_helpers.Watch) -> Che
         raise ConfigError("'-' (standard input) does not go with other paths")
     if options.stdin_filename and paths != ["-"]:
         raise ConfigError("--stdin-filename needs '-' as the path")
-    jobs: dict[Settings, list[runner.Job]] = {}
-    excluded = 0
     given: bytes | None = None
     texts: dict[str, bytes] = {}
-    asked: list[Settings] = []
     if paths == ["-"]:
+        name = options.stdin_filename or "<stdin>"
         settings = settings_of(options.stdin_filename or ".")
-        _validate(settings)
-        asked.append(settings)
-        name, data = options.stdin_filename or "<stdin>", sys.stdin.buffer.read()
+        gathering.validate(settings)
+        texts[name] = data = sys.stdin.buffer.read()
         given = data if options.fix and not options.diff else None
-        texts[name] = data
         try:
-            jobs[settings] = [(source.from_bytes(name, data, explicit=True), settings)]
+            gathered = gathering.of_text(name, data, settings)
         except source.Unreadable as error:
             from stridelint.linter.findings import Report, Skipped
 
             return Checked(Report((), (Skipped(name, str(error)),), 0, 1, 0), True, [], given)
     else:
-        for path in paths:
-            if not os.path.exists(path):
-                raise ConfigError(f"no such file or folder: {path if path.strip() else repr(path)}")
-        targets = []
-        owner: dict[str, Settings] = {}
-        for path in paths:
-            settings = settings_of(path)
-            asked.append(settings)
-            with statistics.phase("find"):
-                found = discover(path, settings)
-            excluded += found.excluded
-            inside = functools.cache(lambda folder, outer=settings: _inside(outer, settings_of(folder or ".")))
-            for target in found.targets:
-                inner = settings if target.explicit else inside(os.path.dirname(target.path))
-                if inner is not settings and is_excluded(target.path, inner):
-                    excluded += 1
-                    continue
-                targets.append(target)
-                owner[target.path] = inner
-        for target in unique(targets):
-            jobs.setdefault(owner[target.path], []).append((target, owner[target.path]))
-    if _has_baseline(asked, options):
+        gathered = gathering.gather(paths, settings_of)
+    if _has_baseline(gathered.asked, options):
         from stridelint.linter import baseline_command
 
-        baseline_command.check_files(asked, options)
+        baseline_command.check_files(gathered.asked, options)
+    project = _project(gathered.jobs, paths)
+    cache = run_helpers.cache_of(options, gathered.jobs, project)
+    usable = gathering.validated(gathered, functools.partial(run_helpers.is_known, cache))
+    if usable is not gathered:
+        project = _project(usable.jobs, paths)
+        cache = run_helpers.cache_of(options, usable.jobs, project)
+    gathering.tell_unusable(usable.unusable)
+    asked, every = usable.asked, usable.jobs
     processes = max((settings.jobs for settings in asked), default=0)
-    every = [job for batch in jobs.values() for job in batch]
-    project = _project(every, paths)
-    cache = run_helpers.cache_of(options, every, project)
-    for settings in dict.fromkeys([*asked, *jobs]):
-        if not run_helpers.is_known(cache, settings):
-            _validate(settings)
     with run_helpers.helping(options, cache, watch) as helpers:
-        report = runner.check_all(every, processes, excluded, project, helpers)
-    report = _with_local_rules(_without_ignored(report, every), asked)
+        report = runner.check_all(every, processes, usable.excluded, project, helpers)
+    report = _with_unusable(_without_ignored(report, every), usable.unusable)
+    report = _with_local_rules(report, asked)
     mended: list[Mended] = []
     if options.fix or options.diff:
         from stridelint.linter import fixing_command
@@ -241,20 +229,22 @@ def _checked_files(options: argparse.Namespace, watch: run_helpers.Watch) -> Che
         from stridelint.linter import suppress_command
 
         report = suppress_command.add(report, every)
-    shows_skipped = not report.skipped or any(_shows_skipped(settings) for settings in jobs)
+    used = dict.fromkeys([*(settings for _, settings in every), *(each.settings for each in usable.unusable)])
+    shows_skipped = not report.skipped or any(map(_shows_skipped, used))
     error_stale = options.error_stale_baseline or any(settings.error_stale_baseline for settings in asked)
-    return Checked(report, shows_skipped, mended, given, texts, error_stale, _fail_on(asked))
+    every_settings = tuple(dict.fromkeys([*asked, *used]))
+    return Checked(report, shows_skipped, mended, given, texts, error_stale, _fail_on(asked), every_settings)
 
 
-def _has_baseline(asked: list[Settings], options: argparse.Namespace) -> bool:
+def _has_baseline(asked: Sequence[Settings], options: argparse.Namespace) -> bool:
     named = options.baseline is not None or options.update_baseline or options.prune_baseline
     return not options.diff and (named or any(settings.baseline for settings in asked))
 
 
 def _without_known(
     report: Report,
-    asked: list[Settings],
-    jobs: list[runner.Job],
+    asked: Sequence[Settings],
+    jobs: Sequence[runner.Job],
     texts: Mapping[str, bytes],
     options: argparse.Namespace,
 ) -> Report:
@@ -269,26 +259,14 @@ def _without_known(
     )
 
 
-def _project(jobs: list[runner.Job], paths: list[str]) -> Project | None:
+def _project(jobs: Sequence[runner.Job], paths: list[str]) -> Project | None:
     """Where imports between the files are followed: among those of the folders that are checked."""
-    targets = [item for item, _ in jobs if isinstance(item, Target) and not item.explicit]
-    if not targets:
+    found = [item.path for item, _ in jobs if isinstance(item, Target) and not item.explicit]
+    if not found:
         return None
     from stridelint.linter.project import project_of
 
-    return project_of(targets, paths)
-
-
-def _inside(outer: Settings, inner: Settings) -> Settings:
-    """The settings of a file found in a folder: of its own configuration, but what is of the run as a whole."""
-    if inner.file == outer.file:
-        return outer
-    return inner._replace(
-        jobs=outer.jobs,
-        baseline=os.path.join(outer.root, outer.baseline) if outer.baseline else "",
-        local_rules=outer.local_rules,
-        local_rules_stamp=outer.local_rules_stamp,
-    )
+    return project_of(found, paths)
 
 
 def _fail_on(asked: Iterable[Settings]) -> str:
@@ -311,6 +289,22 @@ def _without_ignored(report: Report, jobs: Iterable[runner.Job]) -> Report:
     return report._replace(skipped=kept)
 
 
+def _with_unusable(report: Report, unusable: Sequence[gathering.Unusable]) -> Report:
+    """The report with the files whose own configuration is wrong, as files that were not analysed."""
+    if not unusable:
+        return report
+    from stridelint.linter.selection import select
+
+    skipped = [
+        skipped
+        for each in unusable
+        for skipped in each.skipped()
+        if not select(each.settings).ignores(skipped.path, "TLC901")
+    ]
+    checked = report.checked + sum(len(each.paths) for each in unusable)
+    return report._replace(skipped=tuple(sorted((*report.skipped, *skipped))), checked=checked)
+
+
 def _with_local_rules(report: Report, asked: Iterable[Settings]) -> Report:
     """The report with what is wrong with the project's own rules."""
     for file in sorted({settings.file for settings in asked if settings.distrusted}):
@@ -330,17 +324,6 @@ def _with_local_rules(report: Report, asked: Iterable[Settings]) -> Report:
         for each in selection.loaded(settings).problems
     }
     return report._replace(skipped=tuple(sorted({*report.skipped, *problems})))
-
-
-def _validate(settings: Settings) -> None:
-    """Wrong codes and tables are an error even if no file needs them."""
-    choosing = (settings.select, settings.ignore, settings.extend_select, settings.per_file_ignores, settings.severity)
-    if any(choosing) or settings.local_rules:
-        from stridelint.linter.selection import select
-
-        select(settings)
-    if settings.operators:
-        setting_options.check_table(settings.operators, "operators")
 
 
 def _shows_skipped(settings: Settings) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from stridelint.linter import contracts_page
+from stridelint.rules.could_not_analyse import CouldNotAnalyse
 from stridelint.rules.registry import built_in
 from stridelint.rules.rule import Rule, Severity
 
@@ -21,8 +22,8 @@ _NOTICE = "<!-- Written by `stridelint docs` from the rule's own file; change it
 
 
 def is_quiet(rule: type[Rule]) -> bool:
-    """Whether the rule's findings are shown in audits only."""
-    return rule.quiet or rule.severity is Severity.NOTE
+    """Whether the rule's findings are shown in audits only. That a file was not analysed always is."""
+    return rule.quiet or (rule.severity is Severity.NOTE and rule is not CouldNotAnalyse)
 
 
 def file_of(rule: type[Rule]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -89,8 +90,17 @@ def check_decoded(
     project: Project | None = None,
 ) -> Outcome:
     """All findings of a file that is read and parsed by Python: screen it further, and analyse it if need be."""
-    with screen.seldom_collected():
+    with screen.seldom_collected(), _limited(selection):
         return selection.settled(_screened(path, text, data, tree, selection, analyse, project))
+
+
+def _limited(selection: Selection) -> contextlib.AbstractContextManager[None]:
+    """Where local rules have a limit of time, for one file."""
+    if selection.without_local().rules == selection.rules:
+        return contextlib.nullcontext()
+    from stridelint.linter.rule_limits import one_file
+
+    return one_file()
 
 
 def _screened(

@@ -41,4 +41,4 @@ def rule_failed(rule: type[Rule], error: BaseException) -> str:
 
 def may_pass(reason: str) -> bool:
     """Whether the next run may do better with a file that was skipped for this reason, although nothing changed."""
-    return any(word in reason for word in ("memory", "MemoryError", "OSError", "[Errno"))
+    return any(word in reason for word in ("memory", "MemoryError", "OSError", "[Errno", "TimeoutError"))

@@ -99,6 +99,7 @@ def load(paths: tuple[str, ...], stamp: str = "") -> Loaded:
 
 @functools.lru_cache(maxsize=4)
 def _loaded(paths: tuple[str, ...], stamp: str) -> Loaded:
+    from stridelint.linter import rule_limits
     from stridelint.rules.registry import all_rules
 
     known = {word: "built in" for rule in all_rules() for word in (rule.code, rule.name)}
@@ -106,7 +107,7 @@ def _loaded(paths: tuple[str, ...], stamp: str) -> Loaded:
     problems: list[Problem] = []
     for path in files_of(paths):
         try:
-            module = _imported(path, stamp)
+            module = rule_limits.alone(functools.partial(_imported, path, stamp))
         except Exception as error:
             problems.append(Problem(path, line_of(error, path), f"{_told(error)}; its rules are left out"))
             continue
@@ -121,12 +122,15 @@ def _loaded(paths: tuple[str, ...], stamp: str) -> Loaded:
                 if word in known:
                     raise ConfigError(f"{shown(path)}:{line}: the rule {word} exists already: {known[word]}")
                 known[word] = f"{shown(path)}:{line}"
+            rule_limits.limit(rule)
             rules.append(rule)
     return Loaded(tuple(sorted(rules, key=lambda rule: rule.code)), tuple(problems))
 
 
 def _imported(path: str, stamp: str) -> ModuleType:
     """The module in a file, under a name that nothing else has; its neighbours are `from . import`."""
+    from stridelint.linter.rule_limits import Stop
+
     folder, name = os.path.split(path)
     package = f"stridelint_local_rules_{abs(hash((folder, stamp))):x}"
     if package not in sys.modules:
@@ -143,7 +147,7 @@ def _imported(path: str, stamp: str) -> ModuleType:
             exec(code, module.__dict__)
     except BaseException as error:
         del sys.modules[module.__name__]
-        if isinstance(error, (Exception, KeyboardInterrupt)):
+        if isinstance(error, (Exception, KeyboardInterrupt, Stop)):
             raise
         raise RuntimeError(f"ends the program when it is imported: {type(error).__name__}") from error
     return module

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     import libcst
 
-    from stridelint.linter.discover import Target
     from stridelint.linter.inference.imports import Imported
 
 # How many modules a process keeps, and how large a module may be to be followed.
@@ -171,11 +170,9 @@ def _same_makers(path: str, names: Mapping[str, bool]) -> bool:
     return all((name in makers) is known for name, known in names.items())
 
 
-def project_of(targets: Iterable[Target], arguments: Iterable[str]) -> Project | None:
-    """The project that a run checks; None where only single files are named, as by a hook."""
-    files = frozenset(os.path.normpath(target.path) for target in targets if not target.explicit)
-    if not files:
-        return None
+def project_of(paths: Iterable[str], arguments: Iterable[str]) -> Project:
+    """The project that a run checks. paths: the files found in folders, not those that are named, as by a hook."""
+    files = frozenset(map(os.path.normpath, paths))
     named = [os.path.normpath(argument) for argument in arguments if os.path.isdir(argument)]
     folders = [each for folder in named for each in (folder, os.path.join(folder, "src"))]
     return Project(files, tuple(each for each in folders if os.path.join(each, "__init__.py") not in files))

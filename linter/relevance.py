@@ -212,8 +212,8 @@ def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
         block = getattr(statement, name, None)
         if isinstance(block, list):
             yield block
-    for handler in getattr(statement, "handlers", ()):
-        yield handler.body
+    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield part.body
 
 
 def _globals(body: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:

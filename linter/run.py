@@ -26,11 +26,15 @@ Job = tuple[Target | source.Source, Settings]
 
 
 class Way(NamedTuple):
-    """How files are examined. project: where imports are followed. keeps: outcomes are to be kept. timed: measure it."""
+    """How files are examined.
+
+    project: where imports are followed. keeps: outcomes are to be kept. timed: measure it. local: ask local rules, too.
+    """
 
     project: Project | None = None
     keeps: bool = False
     timed: bool = False
+    local: bool = True
 
 
 class Examined(NamedTuple):
@@ -120,10 +124,23 @@ def _examined(jobs: Sequence[Job], processes: int, way: Way, helpers: Helpers) -
     is_serial = processes < 2 or len(ordered) < SERIAL_BELOW
     with contextlib.closing(workers.in_turn(ordered, work) if is_serial else workers.each(ordered, work, processes)) as results:
         for job, result in results:
-            if isinstance(result, workers.Died):
-                reason = "the process that analysed it died: out of memory, or a crash in native code"
-                result = Examined(engine.skipped(job[0].path, reason))
-            yield job, result
+            yield job, _after_death(job, way) if isinstance(result, workers.Died) else result
+
+
+def _after_death(job: Job, way: Way) -> Examined:
+    """What comes of a file whose process died: local rules may have killed it, so once more without them."""
+    from stridelint.linter import workers
+
+    path = job[0].path
+    if job[1].local_rules:
+        work = functools.partial(examine, way._replace(keeps=False, local=False))
+        with contextlib.closing(workers.in_turn([job], work)) as results:
+            for _, result in results:
+                if isinstance(result, Examined):
+                    reason = "the local rules are left out here: with them the process died, or one of them did not come back"
+                    skipped = (*engine.skipped(path, reason).skipped, *result.outcome.skipped)
+                    return result._replace(outcome=result.outcome._replace(skipped=skipped))
+    return Examined(engine.skipped(path, "the process that analysed it died: out of memory, or a crash in native code"))
 
 
 @statistics.timed("cache")
@@ -161,18 +178,21 @@ def examine(way: Way, job: Job) -> Examined:
             asked = Asked()
             project = project._replace(asked=asked)
         digests: list[str] = []
-        outcome = check_file(job, project, digests if way.keeps else None)
+        outcome = check_file(job, project, digests if way.keeps else None, way.local)
     keeps = digests and not any(errors.may_pass(skipped.reason) for skipped in outcome.skipped)
     return Examined(outcome, digests[0] if keeps else "", asked, seconds)
 
 
-def check_file(job: Job, project: Project | None = None, digests: list[str] | None = None) -> Outcome:
-    """All that comes of one file, whatever happens. `digests` is given that of its contents."""
+def check_file(
+    job: Job, project: Project | None = None, digests: list[str] | None = None, local: bool = True
+) -> Outcome:
+    """All that comes of one file, whatever happens. `digests` is given that of its contents. local: with local rules."""
     try:
         file = read(job)
         if digests is not None:
             digests.append(source.digest(file.data))
-        return engine.check(file, _selection(job[1]), project=project)
+        selection = _selection(job[1])
+        return engine.check(file, selection if local else selection.without_local(), project=project)
     except source.Unreadable as error:  # it was readable a moment ago
         return engine.skipped(job[0].path, str(error))
     except Exception as error:

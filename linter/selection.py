@@ -45,6 +45,10 @@ class Selection(NamedTuple):
         """The rules whose findings are reported: about tensors, and about comments."""
         return (*self.rules, UnusedSuppression) if self.shows_unused else self.rules
 
+    def without_local(self) -> Selection:
+        """The same without the rules of the project's own."""
+        return self._replace(rules=tuple(rule for rule in self.rules if rule.__module__.startswith("stridelint.")))
+
     def shows(self, finding: Finding) -> bool:
         """Whether a finding is sure and important enough to be shown."""
         if finding.confidence < self.min_confidence:

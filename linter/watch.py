@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from stridelint.linter import config
@@ -78,12 +78,12 @@ def look(paths: Iterable[str]) -> dict[str, State]:
 
 
 def files_of(options: argparse.Namespace) -> list[str]:
-    """All files and folders that a check depends on: those to check, their folders, and the configuration above them."""
+    """All files and folders that a check depends on: those to check, their folders, and the configuration there and above."""
     from stridelint.linter.discover import discover
     from stridelint.linter.setting_options import settings_for
 
     config.forget()
-    found: dict[str, None] = {}
+    found: dict[str, None] = dict.fromkeys(options.paths or ["."])
     try:
         settings_of = settings_for(options)
         for path in options.paths or ["."]:
@@ -92,15 +92,18 @@ def files_of(options: argparse.Namespace) -> list[str]:
                 found[os.path.dirname(target.path) or "."] = None
     except ConfigError:
         pass  # the check tells it; what is watched then is the configuration
-    for path in options.paths or ["."]:
-        found[path] = None
-        folder = os.path.abspath(path)
-        while True:
-            found.update((os.path.join(folder, name), None) for name in ("pyproject.toml", config.OWN_FILE))
-            parent = os.path.dirname(folder)
-            if parent == folder:
-                break
-            folder = parent
+    found.update(dict.fromkeys(_configurations([os.path.abspath(each) for each in found])))
     named = (options.config, options.baseline, options.operators)
     found.update((name, None) for name in named if name)
     return list(found)
+
+
+def _configurations(paths: Iterable[str]) -> Iterator[str]:
+    """Where the configuration of files and folders may stand. paths: absolute."""
+    seen: set[str] = set()
+    for path in paths:
+        folder = path if os.path.isdir(path) else os.path.dirname(path)
+        while folder not in seen:
+            seen.add(folder)
+            yield from (os.path.join(folder, name) for name in ("pyproject.toml", config.OWN_FILE))
+            folder = os.path.dirname(folder)

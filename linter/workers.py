@@ -116,12 +116,18 @@ def _alone(item: Item, work: Callable[[Item], Result]) -> Result | Died:
 
 
 class _Worker:
-    """What a process is told once, when it starts."""
+    """What a process is told once, when it starts. is_one: it may die, and another goes on."""
 
     work: Callable[[Any], Any]
+    is_one = False
 
 
 _worker = _Worker()
+
+
+def is_one() -> bool:
+    """Whether this process is one that may die at the cost of the item it works on."""
+    return _worker.is_one
 
 
 def _work(item: Any) -> Any:
@@ -171,7 +177,7 @@ def _start(parent: int, work: Callable[[Any], Any]) -> None:
     if hasattr(signal, "pthread_sigmask"):
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
-    _worker.work = work
+    _worker.work, _worker.is_one = work, True
     gc.freeze()  # what is imported stays
 
     def watch() -> None:

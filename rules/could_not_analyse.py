@@ -10,7 +10,7 @@ class CouldNotAnalyse(Rule):
 
     ## What it does
     Names each file that was skipped, with the reason: it cannot be read or decoded, is not valid Python, is too large or
-    too deeply nested, LibCST or a rule failed on it, or its step budget ran out.
+    too deeply nested, LibCST or a rule failed on it, its step budget ran out, or the configuration of its folder is wrong.
 
     ## Why is this bad?
     Hazards in such a file stay unseen. The run goes on, other files are not affected, and the exit status does not change.

@@ -57,7 +57,7 @@ def write(files: dict[str, str]) -> None:
 def report(cache: bool, *arguments: str) -> tuple[Report, int]:
     settings = Settings(root=os.getcwd())
     targets = discover.unique(each for argument in arguments for each in discover.discover(argument, settings).targets)
-    project = project_of(targets, arguments)
+    project = project_of([target.path for target in targets if not target.explicit], arguments)
     kept = Cache(project) if cache else None
     found = run.check_all([(target, settings) for target in targets], 1, 0, project, run.Helpers(kept))
     if kept is not None:

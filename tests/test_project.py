@@ -88,11 +88,15 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     return write_files
 
 
+def in_folders(targets: list[discover.Target]) -> list[str]:
+    return [target.path for target in targets if not target.explicit]
+
+
 def checked(*arguments: str, processes: int = 1) -> tuple[Reported, ...]:
     settings = Settings()
     targets = discover.unique(each for argument in arguments for each in discover.discover(argument, settings).targets)
     jobs = [(target, settings) for target in targets]
-    report = run.check_all(jobs, processes, 0, project_of(targets, arguments))
+    report = run.check_all(jobs, processes, 0, project_of(in_folders(targets), arguments))
     assert not report.skipped
     return report.findings
 
@@ -167,7 +171,7 @@ def test_a_broken_module_costs_only_what_comes_from_it(write: Write) -> None:
     write({**FILES, "pkg/constants.py": "INDEX = (\n"})
     settings = Settings()
     targets = discover.discover(".", settings).targets
-    report = run.check_all([(target, settings) for target in targets], 1, 0, project_of(targets, ["."]))
+    report = run.check_all([(target, settings) for target in targets], 1, 0, project_of(in_folders(targets), ["."]))
     assert places(report.findings) == {place for place in EXPECTED if place[2] != "TLC401"}
 
 

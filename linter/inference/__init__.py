@@ -83,8 +83,9 @@ def analyse(
     for number, (node, owner) in enumerate(roots.functions_of(program)):
         if wanted is None or number in wanted:
             thorough = wanted is None or wanted[number]
-            read = partial(tests.read_test) if tests.is_test(node, owner) else partial(roots.read_function, thorough=thorough)
-            readers.append((f"'{node.name.value}'", number, partial(read, program, node, owner)))
+            read = tests.read_test if tests.is_test(node, owner) else partial(roots.read_function, thorough=thorough)
+            for part in (roots.read_definition, read):
+                readers.append((f"'{node.name.value}'", number, partial(part, program, node, owner)))
     stopped: str | None = None
     for what, root, read_root in readers:
         program.imports = imports if root in following else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.scopes import Scope, dotted_name, resolve_external
+from stridelint.linter.inference.scopes import Scope, dotted_name, make_class, resolve_external
 from stridelint.linter.inference.values import (
     ArrayValue,
     BoundMethod,
@@ -22,6 +22,7 @@ from stridelint.linter.inference.values import (
     Unknown,
     Value,
 )
+from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import TensorFacts
 
@@ -98,6 +99,8 @@ def instance_attribute(path: Path, instance: Instance, name: str) -> Value:
     if name in instance.hazy:
         return instance.attributes.setdefault(f"?{name}", Unknown(name))
     if name in instance.attributes:
+        if name in instance.defaulted:
+            path.weaken(Confidence.LIKELY)
         return instance.attributes[name]
     if instance.cls is not None:
         found = class_attribute(path, instance.cls, name, instance)
@@ -134,6 +137,10 @@ def class_attribute(path: Path, cls: Class, name: str, instance: Instance | None
         for statement in owner.node.body.body:
             if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
                 return _method(path, owner, statement, instance, cls)
+            if isinstance(statement, cst.ClassDef) and statement.name.value == name:
+                if name not in owner.attributes:
+                    owner.attributes[name] = make_class(path, ClassBody(owner), statement)
+                return owner.attributes[name]
             if isinstance(statement, cst.SimpleStatementLine):
                 found = _class_value(path, owner, statement, name)
                 if found is not None:
@@ -146,6 +153,7 @@ def _class_value(path: Path, owner: Class, statement: cst.SimpleStatementLine, n
 
     if name in owner.attributes:
         return owner.attributes[name]
+    scope = ClassBody(owner)
     for small in statement.body:
         if isinstance(small, cst.Assign):
             targets: list[cst.BaseExpression] = [target.target for target in small.targets]
@@ -155,9 +163,35 @@ def _class_value(path: Path, owner: Class, statement: cst.SimpleStatementLine, n
             continue
         if any(isinstance(target, cst.Name) and target.value == name for target in targets) and small.value is not None:
             with path.mute():
-                owner.attributes[name] = evaluate(path, class_scope(owner), small.value)
+                owner.attributes[name] = evaluate(path, scope, small.value)
             return owner.attributes[name]
     return None
+
+
+class ClassBody(Scope):
+    """The names that statements of a class's body see: those bound there, which methods do not see, and those around it."""
+
+    def __init__(self, cls: Class) -> None:
+        super().__init__(cls.scope)
+        self.values, self.owner, self.cls = cls.attributes, cls, cls
+
+    def get(self, path: Path, name: str) -> Value | None:
+        """The value of a name bound in the body, evaluated if it was not yet."""
+        if name in self.values or name in self.cls.pending:
+            return self.values.get(name)
+        self.cls.pending.add(name)
+        try:
+            for statement in self.cls.node.body.body:
+                if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
+                    return Function(statement, class_scope(self.cls), self.cls)
+                if isinstance(statement, cst.ClassDef) and statement.name.value == name:
+                    return class_attribute(path, self.cls, name)
+                found = _class_value(path, self.cls, statement, name) if isinstance(statement, cst.SimpleStatementLine) else None
+                if found is not None:
+                    return found
+            return None
+        finally:
+            self.cls.pending.discard(name)
 
 
 def class_scope(owner: Class) -> Scope:
@@ -213,10 +247,19 @@ def set_attribute(path: Path, instance: Instance, name: str, value: Value) -> No
 
         call_function(path, None, setter, Arguments([instance, value]))
         return
-    instance.attributes[name] = value
-    instance.hazy.discard(name)
+    hold(path, instance, name, value)
     if isinstance(value, TensorValue) and value.name is None:
         value.name = f"self.{name}"
+
+
+def hold(path: Path, instance: Instance, name: str, value: Value) -> None:
+    """Keep a value as an attribute, with whether it rests on the default of a parameter."""
+    instance.attributes[name] = value
+    instance.hazy.discard(name)
+    if path.confidence < Confidence.CERTAIN:
+        instance.defaulted.add(name)
+    else:
+        instance.defaulted.discard(name)
 
 
 def _setters(cls: Class) -> dict[str, Function]:

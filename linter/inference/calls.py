@@ -83,7 +83,7 @@ def call(path: Path, node: cst.Call, callee: Value, args: Arguments) -> Value:
 def _decorate(args: Arguments, mode: GradMode) -> Value:
     target = args.get(0)
     if isinstance(target, Function):
-        wrapped = Function(target.node, target.scope, target.owner)
+        wrapped = target.copy()
         wrapped.grad_mode = mode
         return wrapped
     return target or Unknown()
@@ -219,9 +219,9 @@ def decorated(path: Path, function: Function) -> Value:
     assert isinstance(node, cst.FunctionDef)
     if not node.decorators or function.decorated:
         return function
-    value: Value = Function(node, function.scope, function.owner)
-    assert isinstance(value, Function)
-    value.decorated, value.grad_mode, value.transforms = True, function.grad_mode, function.transforms
+    kept = function.copy()
+    kept.decorated = True
+    value: Value = kept
     from stridelint.linter.inference.expressions import evaluate
 
     for decorator in reversed(node.decorators):
@@ -326,8 +326,6 @@ def is_pure(node: cst.FunctionDef | cst.Lambda) -> bool:
 
 def bind_parameters(path: Path, scope: Scope, function: Function, args: Arguments) -> bool:
     """Put arguments into a function's scope; False where they do not fit."""
-    from stridelint.linter.inference.expressions import evaluate
-
     params = function.node.params
     if function.owner is not None and args.positional:
         scope.receiver = args.positional[0]
@@ -343,7 +341,7 @@ def bind_parameters(path: Path, scope: Scope, function: Function, args: Argument
         elif args.unknown_star:
             scope.values[name] = Unknown(name)
         elif param.default is not None:
-            scope.values[name] = evaluate(path, function.scope, param.default)
+            scope.values[name] = _default(path, function, param)
         else:
             return False
     for param in params.kwonly_params:
@@ -353,7 +351,7 @@ def bind_parameters(path: Path, scope: Scope, function: Function, args: Argument
         elif args.unknown_star or param.default is None:
             scope.values[name] = Unknown(name)
         else:
-            scope.values[name] = evaluate(path, function.scope, param.default)
+            scope.values[name] = _default(path, function, param)
     if isinstance(params.star_arg, cst.Param):
         scope.values[params.star_arg.name.value] = Sequence(None if args.unknown_star else rest, "tuple")
     elif rest:
@@ -364,6 +362,17 @@ def bind_parameters(path: Path, scope: Scope, function: Function, args: Argument
     elif keywords:
         return False
     return True
+
+
+def _default(path: Path, function: Function, param: cst.Param) -> Value:
+    """The default of a parameter, which was evaluated where the function was defined."""
+    from stridelint.linter.inference.expressions import evaluate
+
+    if function.defaults is not None and param.name.value in function.defaults:
+        return function.defaults[param.name.value]
+    assert param.default is not None
+    with path.mute(), path.grad(True):
+        return evaluate(path, function.scope, param.default)
 
 
 def instantiate(path: Path, node: cst.CSTNode | None, cls: Class, args: Arguments) -> Value:

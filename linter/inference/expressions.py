@@ -9,10 +9,10 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import elements, operators, testing
+from stridelint.linter.inference import definitions, elements, operators, testing
 from stridelint.linter.inference.attributes import attribute
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.scopes import Scope, make_function
+from stridelint.linter.inference.scopes import Comprehension, Scope, make_function
 from stridelint.linter.inference.subscripts import item
 from stridelint.linter.inference.values import (
     FALSE,
@@ -271,13 +271,15 @@ def evaluate_arguments(path: Path, scope: Scope, node: cst.Call) -> Arguments:
 
 
 def _lambda(path: Path, scope: Scope, node: cst.Lambda) -> Value:
-    return Function(node, scope)
+    made = Function(node, scope)
+    made.defaults = definitions.defaults(path, scope, node)
+    return made
 
 
 def _comprehension(path: Path, scope: Scope, node: cst.ListComp | cst.GeneratorExp | cst.SetComp) -> Value:
     items: list[Value] = []
     exhaustive = _run_comprehension(
-        path, Scope(scope), node.for_in, lambda inner: items.append(evaluate(path, inner, node.elt))
+        path, Comprehension(scope), node.for_in, lambda inner: items.append(evaluate(path, inner, node.elt))
     )
     if exhaustive:
         return Sequence(items, "list")
@@ -295,7 +297,7 @@ def _dict_comprehension(path: Path, scope: Scope, node: cst.DictComp) -> Value:
         else:
             result.entries[key] = value
 
-    if not _run_comprehension(path, Scope(scope), node.for_in, add):
+    if not _run_comprehension(path, Comprehension(scope), node.for_in, add):
         result.open = True
     return result
 
@@ -333,6 +335,8 @@ def _named(path: Path, scope: Scope, node: cst.NamedExpr) -> Value:
     from stridelint.linter.inference.stores import assign
 
     value = evaluate(path, scope, node.value)
+    while isinstance(scope, Comprehension) and scope.parent is not None:
+        scope = scope.parent
     assign(path, scope, node.target, value, node)
     return value
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.expressions import evaluate
-from stridelint.linter.inference.operators import equal, identical
+from stridelint.linter.inference.operators import equal, hashable, identical
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.scopes import Scope
-from stridelint.linter.inference.values import Sequence, TensorValue, Unknown, Value
+from stridelint.linter.inference.scopes import CAPTURES, Scope, bound_names
+from stridelint.linter.inference.values import Mapping, Sequence, TensorValue, Unknown, Value
 from stridelint.rules.forms.walking import walk
 
 
@@ -16,7 +16,7 @@ def chosen_case(path: Path, scope: Scope, node: cst.Match) -> cst.MatchCase | No
     """The first case that a subject meets, whose names are bound; None where it meets none.
 
     Values are compared, which decides as an `if` does where one is not known. What a class, mapping or sequence pattern
-    asks of a subject is known for tuples and lists only.
+    asks of a subject is known for tuples, lists and dicts only.
     """
     subject = evaluate(path, scope, node.subject)
     for case in node.cases:
@@ -43,18 +43,45 @@ def matches(path: Path, scope: Scope, pattern: cst.MatchPattern, subject: Value)
         same = equal if isinstance(pattern, cst.MatchValue) and not isinstance(subject, TensorValue) else identical
         return path.truth(same(path, subject, evaluate(path, scope, pattern.value)))
     if isinstance(pattern, cst.MatchSequence) and isinstance(subject, Sequence) and subject.items is not None:
-        parts = [each.value for each in pattern.patterns if isinstance(each, cst.MatchSequenceElement)]
-        if len(parts) == len(pattern.patterns):
-            return len(parts) == len(subject.items) and all(
-                matches(path, scope, part, item) for part, item in zip(parts, subject.items)
-            )
+        return _sequence(path, scope, pattern, subject.items)
+    if isinstance(pattern, cst.MatchMapping) and isinstance(subject, Mapping) and not subject.open:
+        keys = [hashable(evaluate(path, scope, each.key)) for each in pattern.elements]
+        if None not in keys:
+            return _mapping(path, scope, pattern, subject, keys)
     for name in captured_names(pattern):
         scope.bind(name, Unknown(name))
     return path.decide(("case", id(pattern), subject.identity), True)
 
 
+def _sequence(path: Path, scope: Scope, pattern: cst.MatchSequence, items: list[Value]) -> bool:
+    """Whether the items of a tuple or list fit, and what is left of them for a star."""
+    parts = pattern.patterns
+    star = next((index for index, each in enumerate(parts) if isinstance(each, cst.MatchStar)), None)
+    if len(items) != len(parts) if star is None else len(items) < len(parts) - 1:
+        return False
+    tail = 0 if star is None else len(parts) - star - 1
+    ends = [*parts[:star], *parts[len(parts) - tail :]] if star is not None else parts
+    kept = items if star is None else [*items[:star], *items[len(items) - tail :]]
+    for part, item in zip(ends, kept):
+        if isinstance(part, cst.MatchSequenceElement) and not matches(path, scope, part.value, item):
+            return False
+    if star is not None:
+        for name in bound_names(parts[star]):
+            scope.bind(name, Sequence(items[star : len(items) - tail], "list"))
+    return True
+
+
+def _mapping(path: Path, scope: Scope, pattern: cst.MatchMapping, subject: Mapping, keys: list[object]) -> bool:
+    """Whether a dict has the keys that are asked for, with values that fit."""
+    rest = dict(subject.entries)
+    for element, key in zip(pattern.elements, keys):
+        if key not in rest or not matches(path, scope, element.pattern, rest.pop(key)):
+            return False
+    for name in bound_names(pattern):
+        scope.bind(name, Mapping(rest))
+    return True
+
+
 def captured_names(pattern: cst.CSTNode) -> list[str]:
     """The names that a pattern, or what is in it, binds."""
-    found = [each.name for each in walk(pattern, cst.MatchAs, cst.MatchStar) if isinstance(each, (cst.MatchAs, cst.MatchStar))]
-    found += [each.rest for each in walk(pattern, cst.MatchMapping) if isinstance(each, cst.MatchMapping)]
-    return [name.value for name in found if name is not None]
+    return [name for each in walk(pattern, *CAPTURES) for name in bound_names(each)]

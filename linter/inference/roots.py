@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 
 import libcst as cst
 
-from stridelint.linter.inference import parameters
+from stridelint.linter.inference import definitions, parameters
+from stridelint.linter.inference.attributes import ClassBody
 from stridelint.linter.inference.calls import call_function
 from stridelint.linter.inference.path import Broke, BudgetExhausted, Continued, Finished, Path, Raised, Returned
 from stridelint.linter.inference.program import Program
-from stridelint.linter.inference.scopes import ModuleScope, flat_statements, make_class
+from stridelint.linter.inference.scopes import ModuleScope, Scope, flat_statements, make_class
 from stridelint.linter.inference.statements import execute
 from stridelint.linter.inference.values import Arguments, Class, Constant, Function
 
@@ -76,6 +77,28 @@ def read_module(program: Program) -> None:
     explore(program, run, steps=MODULE_STEPS, grad_mode=True, paths=8)
 
 
+def read_definition(program: Program, node: cst.FunctionDef, owner: cst.ClassDef | None) -> None:
+    """What a function's `def` evaluates, if a word of a rule is in it."""
+    if not any(program.tells(each) > 1 or program.telling is None for each in definitions.expressions_of(node)):
+        return
+
+    def run(path: Path) -> None:
+        scope: Scope = module_scope(program, False)
+        assert isinstance(scope, ModuleScope)
+        path.module_scope = scope
+        if owner is not None:
+            scope = ClassBody(class_of(path, scope, owner))
+        definitions.of_function(path, scope, node)
+
+    explore(program, run, steps=LEADING_STEPS, grad_mode=True, paths=LEADING_PATHS)
+
+
+def class_of(path: Path, scope: ModuleScope, owner: cst.ClassDef) -> Class:
+    """The class that a statement of the module defines."""
+    found = scope.get(path, owner.name.value)
+    return found if isinstance(found, Class) and found.node is owner else make_class(path, scope, owner)
+
+
 def functions_of(program: Program) -> Iterator[tuple[cst.FunctionDef, cst.ClassDef | None]]:
     """All functions of the module and methods of its classes."""
     for statement in flat_statements(program.module.body):
@@ -98,13 +121,10 @@ def read_function(
     def run(path: Path) -> None:
         scope = module_scope(program, False)
         path.module_scope = scope
-        cls = scope.get(path, owner.name.value) if owner is not None else None
-        if owner is not None and not (isinstance(cls, Class) and cls.node is owner):
-            cls = make_class(path, scope, owner)
         function, args = (
-            parameters.method(path, scope, node, cls)
-            if isinstance(cls, Class)
-            else parameters.function(path, scope, node)
+            parameters.function(path, scope, node)
+            if owner is None
+            else parameters.method(path, scope, node, class_of(path, scope, owner))
         )
         call_root(path, function, args)
 

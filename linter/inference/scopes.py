@@ -11,11 +11,14 @@ import libcst as cst
 
 from stridelint.linter.inference.imports import absolute, imported
 from stridelint.linter.inference.values import Class, External, Function, Unknown, Value
+from stridelint.rules.contract.answers import Confidence
+from stridelint.rules.forms.walking import walk
 
 if TYPE_CHECKING:
     from stridelint.linter.inference.path import Path
 
 BUILTINS = frozenset(dir(builtins))
+CAPTURES = (cst.MatchAs, cst.MatchStar, cst.MatchMapping)
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,6 @@ class ModuleIndex:
         self.package = package
         self.stars: list[str] = []
         self.bindings: dict[str, list[Binding]] = {}
-        self.rebound: set[str] = set()
         for statement in flat_statements(module.body):
             self._add(statement)
 
@@ -57,17 +59,9 @@ class ModuleIndex:
         elif isinstance(statement, cst.AnnAssign) and statement.value is not None:
             for name in target_names(statement.target):
                 self._bind(name, Binding("assign", statement))
-        elif isinstance(statement, cst.AugAssign):
-            for name in target_names(statement.target):
-                self._bind(name, Binding("other", statement))
-        elif isinstance(statement, (cst.For, cst.With)):
-            bound: list[cst.CSTNode] = (
-                [statement.target]
-                if isinstance(statement, cst.For)
-                else [i.asname.name for i in statement.items if i.asname]
-            )
-            for each in bound:
-                for name in target_names(each):
+        else:
+            for each in _binding_parts(statement):
+                for name in bound_names(each):
                     self._bind(name, Binding("other", statement))
 
     def _bind(self, name: str, binding: Binding) -> None:
@@ -76,8 +70,6 @@ class ModuleIndex:
     def find(self, name: str) -> Binding | None:
         """The one statement that decides a name: the only one, or the import among alternatives."""
         found = self.bindings.get(name, [])
-        if name in self.rebound:
-            return None
         imports = [binding for binding in found if binding.kind == "import"]
         if (
             imports
@@ -88,6 +80,19 @@ class ModuleIndex:
         if found and all(binding.kind in ("function", "class") for binding in found):
             return found[-1]
         return found[0] if len(found) == 1 and found[0].kind != "other" else None
+
+
+def _binding_parts(statement: cst.CSTNode) -> list[cst.CSTNode]:
+    """What in a statement, besides the blocks in it, may bind names."""
+    if isinstance(statement, cst.With):
+        return [*statement.items]
+    if isinstance(statement, (cst.Try, cst.TryStar)):
+        return [*statement.handlers]
+    if isinstance(statement, cst.Match):
+        return [each for case in statement.cases for each in walk(case.pattern, *CAPTURES)]
+    if isinstance(statement, (cst.If, cst.While)):
+        return [*walk(statement.test, cst.NamedExpr)]
+    return [statement]
 
 
 def flat_statements(body: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> Iterator[cst.CSTNode]:
@@ -114,8 +119,8 @@ def blocks_of(statement: cst.CSTNode) -> list[cst.BaseSuite]:
             found += blocks_of(part)
         elif isinstance(part, (cst.Else, cst.Finally)):
             found.append(part.body)
-    for handler in getattr(statement, "handlers", ()):
-        found.append(handler.body)
+    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        found.append(part.body)
     return found
 
 
@@ -167,6 +172,27 @@ def target_names(target: cst.CSTNode) -> Iterator[str]:
         yield from target_names(target.value)
 
 
+def bound_names(node: cst.CSTNode) -> Iterator[str]:
+    """The plain names that a node itself binds, or deletes; not those that nodes in it do."""
+    if isinstance(node, cst.Assign):
+        for each in node.targets:
+            yield from target_names(each.target)
+    elif isinstance(node, (cst.AugAssign, cst.AnnAssign, cst.For, cst.NamedExpr, cst.Del)):
+        yield from target_names(node.target)
+    elif isinstance(node, (cst.WithItem, cst.ExceptHandler, cst.ExceptStarHandler)):
+        named = node.asname if isinstance(node, cst.WithItem) else node.name
+        yield from () if named is None else target_names(named.name)
+    elif isinstance(node, (cst.MatchAs, cst.MatchStar)):
+        yield from () if node.name is None else target_names(node.name)
+    elif isinstance(node, cst.MatchMapping):
+        yield from () if node.rest is None else target_names(node.rest)
+    elif isinstance(node, (cst.Import, cst.ImportFrom)):
+        for name, _ in imported_names(node):
+            yield name
+    elif isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+        yield node.name.value
+
+
 class Scope:
     """The names of a function call; looks outward for others."""
 
@@ -200,8 +226,6 @@ class Scope:
     def get(self, path: Path, name: str) -> Value | None:
         """The value of a name bound in this very scope."""
         if name in self.defaulted:
-            from stridelint.rules.contract.answers import Confidence
-
             path.weaken(Confidence.LIKELY)
         return self.values.get(name)
 
@@ -210,6 +234,14 @@ class Scope:
         target = self.outer_names.get(name, self)
         target.values[name] = value
         target.defaulted.discard(name)
+
+    def rests_on_default(self, name: str) -> None:
+        """What a name was bound to depends on the default of a parameter."""
+        self.outer_names.get(name, self).defaulted.add(name)
+
+
+class Comprehension(Scope):
+    """The names of a comprehension; what `:=` binds in it belongs to the scope around it."""
 
 
 class ModuleScope(Scope):
@@ -224,7 +256,7 @@ class ModuleScope(Scope):
     def get(self, path: Path, name: str) -> Value | None:
         """The value of a name, evaluated from its binding if need be."""
         if name in self.values:
-            return self.values[name]
+            return super().get(path, name)
         if name in self._pending:
             return Unknown(name)
         binding = self.index.find(name)
@@ -268,7 +300,7 @@ class ModuleScope(Scope):
         self._absent.add(name)
         return None
 
-    def _evaluate(self, path: Path, name: str, binding: Binding) -> Value:
+    def _evaluate(self, path: Path, name: str, binding: Binding) -> Value | None:
         from stridelint.linter.inference.statements import execute_small
 
         self._pending.add(name)
@@ -277,7 +309,8 @@ class ModuleScope(Scope):
                 execute_small(path, self, binding.node)
         finally:
             self._pending.discard(name)
-        return self.values.setdefault(name, Unknown(name))
+        self.values.setdefault(name, Unknown(name))
+        return super().get(path, name)
 
 
 def resolve_external(path: Path, dotted: str, index: ModuleIndex) -> Value:

@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, demands, elements, matching, testing, trials
+from stridelint.linter.inference import contexts, definitions, demands, elements, matching, testing, trials
 from stridelint.linter.inference.attributes import find_method
 from stridelint.linter.inference.expressions import (
     evaluate,
@@ -22,6 +22,7 @@ from stridelint.linter.inference.scopes import (
     ModuleScope,
     Scope,
     blocks_of,
+    bound_names,
     imported_names,
     make_class,
     make_function,
@@ -47,6 +48,7 @@ from stridelint.rules.forms.walking import children, walk
 
 MAX_UNROLLED = 12
 UNKNOWN_ITERATIONS = 2
+_REGISTERING = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
 
 
 def execute(
@@ -71,18 +73,52 @@ def execute_small(path: Path, scope: Scope, statement: cst.CSTNode) -> None:
 
 
 def _expr(path: Path, scope: Scope, node: cst.Expr) -> None:
+    before = path.confidence
     evaluate_call_statement(path, scope, node.value)
+    called = node.value.func if isinstance(node.value, cst.Call) else None
+    if called is not None and _is_own(called) and cst.ensure_type(called, cst.Attribute).attr.value in _REGISTERING:
+        path.confidence = before  # what rests on a default is marked
 
 
 def _assign(path: Path, scope: Scope, node: cst.Assign) -> None:
-    value = evaluate(path, scope, node.value)
-    for target in node.targets:
-        assign(path, scope, target.target, value, node)
+    _bind(path, scope, node, [target.target for target in node.targets], node.value)
 
 
 def _ann_assign(path: Path, scope: Scope, node: cst.AnnAssign) -> None:
     if node.value is not None:
-        assign(path, scope, node.target, evaluate(path, scope, node.value), node)
+        _bind(path, scope, node, [node.target], node.value)
+
+
+def _bind(
+    path: Path, scope: Scope, node: cst.CSTNode, targets: Sequence[cst.BaseExpression], written: cst.BaseExpression
+) -> None:
+    """Assign an expression. If that is the first on the path to rest on a parameter's default, only what it is bound to does."""
+    before = path.confidence
+    value = evaluate(path, scope, written)
+    for target in targets:
+        assign(path, scope, target, value, node)
+    if path.confidence < before and not _changes_more(targets, written):
+        for target in targets:
+            for name in target_names(target):
+                scope.rests_on_default(name)
+        path.confidence = before
+
+
+def _changes_more(targets: Sequence[cst.BaseExpression], written: cst.BaseExpression) -> bool:
+    """Whether an assignment changes more than names and attributes: an item of something, or a tensor in place."""
+    if isinstance(written, cst.Call) and isinstance(written.func, cst.Attribute) and written.func.attr.value.endswith("_"):
+        return True
+    parts = [
+        each.value if isinstance(each, cst.StarredElement) else each
+        for target in targets
+        for each in ([part.value for part in target.elements] if isinstance(target, (cst.Tuple, cst.List)) else [target])
+    ]
+    return not all(isinstance(each, cst.Name) or _is_own(each) for each in parts)
+
+
+def _is_own(node: cst.CSTNode) -> bool:
+    """`self.name`"""
+    return isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self"
 
 
 def _aug_assign(path: Path, scope: Scope, node: cst.AugAssign) -> None:
@@ -120,19 +156,14 @@ def havoc(path: Path, scope: Scope, body: cst.CSTNode) -> None:
 
 
 def assigned_names(node: cst.CSTNode) -> set[str]:
-    """Plain names assigned anywhere in a block (not in nested functions)."""
+    """Plain names bound anywhere in a block (not in nested functions)."""
     found: set[str] = set()
     waiting = [node]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
-            continue
-        if isinstance(each, cst.Assign):
-            for target in each.targets:
-                found.update(target_names(target.target))
-        elif isinstance(each, (cst.AugAssign, cst.AnnAssign, cst.For)):
-            found.update(target_names(each.target))
-        waiting.extend(children(each))
+        found.update(bound_names(each))
+        if not isinstance(each, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            waiting.extend(children(each))
     return found
 
 
@@ -237,7 +268,7 @@ def _with(path: Path, scope: Scope, node: cst.With) -> None:
     contexts.within(path, scope, node.items, lambda: execute(path, scope, node.body))
 
 
-def _try(path: Path, scope: Scope, node: cst.Try) -> None:
+def _try(path: Path, scope: Scope, node: cst.Try | cst.TryStar) -> None:
     try:
         if node.handlers and path.decide(("raises", id(node)), False):
             havoc(path, scope, node.body)
@@ -260,8 +291,8 @@ def _try(path: Path, scope: Scope, node: cst.Try) -> None:
             execute(path, scope, node.finalbody.body)
 
 
-def _attempt(path: Path, scope: Scope, node: cst.Try) -> None:
-    def parts(node: cst.Try) -> trials.Parted:
+def _attempt(path: Path, scope: Scope, node: cst.Try | cst.TryStar) -> None:
+    def parts(node: cst.Try | cst.TryStar) -> trials.Parted:
         return trials.parted(path.frames[-1].function.node if path.frames else path.program.module, node)
 
     part = path.program.once(node, parts, node)
@@ -279,7 +310,7 @@ def _attempt(path: Path, scope: Scope, node: cst.Try) -> None:
         evaluate(path, scope, each.value)
 
 
-def _handle(path: Path, scope: Scope, handler: cst.ExceptHandler) -> None:
+def _handle(path: Path, scope: Scope, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> None:
     if handler.name is not None:
         assign(path, scope, handler.name.name, Unknown("exception"), handler)
     execute(path, scope, handler.body)
@@ -317,6 +348,9 @@ def _assert(path: Path, scope: Scope, node: cst.Assert) -> None:
 
 def _function(path: Path, scope: Scope, node: cst.FunctionDef) -> None:
     value: Value = make_function(path, scope, node)
+    given = definitions.of_function(path, scope, node)
+    if isinstance(value, Function):
+        value.defaults = given
     if node.decorators and isinstance(value, Function) and any(_keeps(path, scope, each) for each in node.decorators):
         from stridelint.linter.inference.calls import decorated
 
@@ -337,6 +371,8 @@ def _keeps(path: Path, scope: Scope, node: cst.Decorator) -> bool:
 def _class(path: Path, scope: Scope, node: cst.ClassDef) -> None:
     made: Value = make_class(path, scope, node)
     scope.bind(node.name.value, made)
+    if isinstance(made, Class):
+        definitions.of_class(path, scope, made)
     for decorator in reversed(node.decorators):
         if _keeps(path, scope, decorator):
             from stridelint.linter.inference.calls import wrapped
@@ -397,6 +433,7 @@ HANDLERS: dict[type[cst.CSTNode], Callable[[Path, Scope, Any], None]] = {
     cst.While: _while,
     cst.With: _with,
     cst.Try: _try,
+    cst.TryStar: _try,
     cst.Raise: _raise,
     cst.Assert: _assert,
     cst.FunctionDef: _function,

@@ -14,7 +14,7 @@ from stridelint.linter.inference.calls import call_function
 from stridelint.linter.inference.parametrized import Choice, Fixtures, choices_of, fixtures_of, request_of, words_of
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised, Returned
 from stridelint.linter.inference.program import Program
-from stridelint.linter.inference.scopes import ModuleScope, flat_statements, make_class
+from stridelint.linter.inference.scopes import ModuleScope, flat_statements
 from stridelint.linter.inference.values import Arguments, Class, Function, Instance, Sequence, Unknown, Value
 from stridelint.rules.events import Parameter, Site, TestEvent, TestRun
 from stridelint.rules.forms.walking import comments, walk
@@ -77,12 +77,7 @@ class _Runs:
     def __call__(self, path: Path) -> None:
         scope = roots.module_scope(self.program, False)
         path.module_scope = scope
-        cls = None
-        if self.owner is not None:
-            found = scope.get(path, self.owner.name.value)
-            cls = (
-                found if isinstance(found, Class) and found.node is self.owner else make_class(path, scope, self.owner)
-            )
+        cls = None if self.owner is None else roots.class_of(path, scope, self.owner)
         fixtures = fixtures_of(path, cls)
         lists = choices_of(path, scope, self.node, self.owner, fixtures)
         self.total = math.prod(len(each.choices) for each in lists)

@@ -33,8 +33,8 @@ def transformed(target: Value | None, transform: Transform | None) -> Value:
     if transform is None:
         return target or Unknown("transformed")
     if isinstance(target, Function):
-        made = Function(target.node, target.scope, target.owner)
-        made.decorated, made.grad_mode, made.transforms = target.decorated, target.grad_mode, (*target.transforms, transform)
+        made = target.copy()
+        made.transforms = (*target.transforms, transform)
         return made
     if isinstance(target, BoundMethod) and target.function is not None:
         inner = transformed(target.function, transform)

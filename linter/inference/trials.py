@@ -20,7 +20,7 @@ class Parted(NamedTuple):
     tried: tuple[cst.Expr, ...]
 
 
-def parted(around: cst.CSTNode, node: cst.Try) -> Parted:
+def parted(around: cst.CSTNode, node: cst.Try | cst.TryStar) -> Parted:
     """Where the trials in a `try` of the function or module `around` start.
 
     They are calls of one method of one name, end the body, but for a `return` without that name, and nothing but the
@@ -37,14 +37,14 @@ def parted(around: cst.CSTNode, node: cst.Try) -> Parted:
     return Parted(body[:start], tuple(each for each in map(_only, body[start:end]) if isinstance(each, cst.Expr)))
 
 
-def falls_back(node: cst.Try) -> bool:
+def falls_back(node: cst.Try | cst.TryStar) -> bool:
     """Whether a short body is tried, and something else is done where torch refuses it."""
     if len(node.body.body) > MAX_TRIED or not all(isinstance(each, cst.SimpleStatementLine) for each in node.body.body):
         return False
     return any(_catches(each) and _goes_another_way(each.body) for each in node.handlers)
 
 
-def _catches(handler: cst.ExceptHandler) -> bool:
+def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     named = handler.type
     types = [each.value for each in named.elements] if isinstance(named, cst.Tuple) else [named]
     return any(each is None or (isinstance(each, cst.Name) and each.value in _TORCH_RAISES) for each in types)
@@ -75,7 +75,7 @@ def _method(statement: cst.CSTNode) -> tuple[str, str] | None:
     return None
 
 
-def _reads(around: cst.CSTNode, node: cst.Try, ending: Sequence[cst.CSTNode], name: str) -> bool:
+def _reads(around: cst.CSTNode, node: cst.Try | cst.TryStar, ending: Sequence[cst.CSTNode], name: str) -> bool:
     """Whether the name stands behind the body of the `try`, handlers left out."""
     behind = [*ending, *(part for part in (node.orelse, node.finalbody) if part is not None), *_following(around, node)]
     return any(isinstance(each, cst.Name) and each.value == name for part in behind for each in walk(part, cst.Name))

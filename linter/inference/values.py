@@ -261,7 +261,10 @@ class Transformer(Value):
 
 
 class Function(Value):
-    """A function or lambda of the file, with the scope it closes over."""
+    """A function or lambda of the file, with the scope it closes over.
+
+    defaults: of parameters, as they were where it was defined; None where that is not known to have been read.
+    """
 
     def __init__(self, node: cst.FunctionDef | cst.Lambda, scope: Scope, owner: Class | None = None) -> None:
         super().__init__()
@@ -271,6 +274,14 @@ class Function(Value):
         self.decorated = False
         self.grad_mode: GradMode | None = None
         self.transforms: tuple[Transform, ...] = ()
+        self.defaults: dict[str, Value] | None = None
+
+    def copy(self) -> Function:
+        """The same function, to be changed."""
+        made = Function(self.node, self.scope, self.owner)
+        made.decorated, made.grad_mode = self.decorated, self.grad_mode
+        made.transforms, made.defaults = self.transforms, self.defaults
+        return made
 
 
 class Partial(Value):
@@ -282,7 +293,7 @@ class Partial(Value):
 
 
 class Class(Value):
-    """A class of the file."""
+    """A class of the file. pending: names of its body that are being evaluated."""
 
     def __init__(self, node: cst.ClassDef, scope: Scope, bases: list[Value]) -> None:
         super().__init__()
@@ -290,6 +301,7 @@ class Class(Value):
         self.scope = scope
         self.bases = bases
         self.attributes: dict[str, Value] = {}
+        self.pending: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -319,7 +331,10 @@ class Class(Value):
 
 
 class Instance(Value):
-    """An object: of a class of the file, or (`cls` None) of an external class such as a torch.nn layer."""
+    """An object: of a class of the file, or (`cls` None) of an external class such as a torch.nn layer.
+
+    hazy: attributes that may be something else by now. defaulted: those that rest on the default of a parameter.
+    """
 
     def __init__(self, cls: Class | None, external: str = "") -> None:
         super().__init__()
@@ -330,6 +345,7 @@ class Instance(Value):
         self.complete = True
         self.made_by: cst.CSTNode | None = None
         self.hazy: set[str] = set()
+        self.defaulted: set[str] = set()
         self.transforms: tuple[Transform, ...] = ()
 
     @property

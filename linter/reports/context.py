@@ -15,12 +15,17 @@ def ignore(remark: str) -> None:
     """Where remarks go that nobody asked for."""
 
 
+def unchanged(code: str) -> str:
+    """What settings say of a rule's severity that say nothing."""
+    return ""
+
+
 class Context(NamedTuple):
     """root: the folder that paths in reports for platforms are relative to, that of the repository.
 
     show_skipped: name the files that were not analysed. show_suppressed: also findings that are hidden or in a baseline,
     in formats that can mark them. quiet: no summary, in text. remark: tells the user what a report leaves out. paths: what was checked, as the user
-    named it. day: when, as text.
+    named it. day: when, as text. severity_of: the severity that the settings give a rule, by its code; "" for its own.
     """
 
     sources: Sources
@@ -34,6 +39,7 @@ class Context(NamedTuple):
     remark: Callable[[str], None] = ignore
     paths: tuple[str, ...] = ()
     day: str = ""
+    severity_of: Callable[[str], str] = unchanged
 
     def relative(self, path: str) -> str | None:
         """A path as platforms want it: from the root, links resolved, with `/`; None for a file outside of the root."""
@@ -47,7 +53,6 @@ class Context(NamedTuple):
     def place(self, path: str) -> str:
         """A path as platforms want it, or as it is if the file lies elsewhere."""
         return self.relative(path) or path.replace(os.sep, "/")
-
 
     def where(self, path: str, line: int) -> str:
         """A line of a file, in words: "line 3", in a notebook "cell 4, line 3"."""

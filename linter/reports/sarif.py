@@ -46,7 +46,7 @@ def render(report: Report, context: Context) -> str:
     cut = _cut(len(marked), context)
     marked = marked[:MOST_RESULTS]
     fingerprints = dict(context.sources.numbered(sorted(finding for finding, _, _ in marked)))
-    rules = _rules(finding for finding, _, _ in marked)
+    rules = _rules((finding for finding, _, _ in marked), context)
     indices = {code: index for index, code in enumerate(rules)}
     places = _Places(context)
     results = [
@@ -104,11 +104,13 @@ def _driver(rules: Sequence[RuleHelp]) -> Document:
     }
 
 
-def _rules(findings: Iterator[Reported]) -> dict[str, RuleHelp]:
+def _rules(findings: Iterator[Reported], context: Context) -> dict[str, RuleHelp]:
+    """The rules with findings, by code, as grave as the settings have them."""
     found: dict[str, RuleHelp] = {}
     for finding in findings:
         if finding.code not in found:
-            found[finding.code] = rule_help.of(finding.code, finding.name, finding.severity)
+            rule = rule_help.of(finding.code, finding.name, finding.severity)
+            found[finding.code] = rule._replace(severity=context.severity_of(finding.code) or rule.severity)
     return dict(sorted(found.items()))
 
 

@@ -142,6 +142,15 @@ def overlap(left: TensorFacts, right: TensorFacts) -> Overlap:
     return Overlap.PARTIAL if set(places) & set(others) else Overlap.NO
 
 
+def is_part(part: TensorFacts, whole: TensorFacts) -> Answer:
+    """Whether a tensor's elements are some of the other's, but not all of them."""
+    apart, one, two = _is_apart(part, whole), _concrete(part), _concrete(whole)
+    if apart is not False or one is None or two is None:
+        return Answer.UNKNOWN if apart is not True else Answer.NO
+    places, others = _places(*one), _places(*two)
+    return Answer.UNKNOWN if places is None or others is None else Answer.of(set(places) < set(others))
+
+
 def _normal(tensor: tuple[Ints, Ints, int]) -> tuple[Ints, Ints, int]:
     """The tensor with the strides of size-1 axes, which address nothing, set to 0."""
     shape, strides, offset = tensor

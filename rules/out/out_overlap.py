@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from stridelint.rules.claims import of_verdict
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.out_contract import overlap_clause, self_overlap_clause
-from stridelint.rules.contract.overlap import Overlap, overlap
+from stridelint.rules.contract.overlap import Overlap, is_part, overlap
 from stridelint.rules.contract.verdict import Verdict
 from stridelint.rules.events import Operand
 from stridelint.rules.findings import found, quoted
@@ -88,6 +88,7 @@ import torch
 x = torch.rand(4, 3)
 torch.sum(x, 0, out=x[0])
 torch.add(x[:3], 1, out=x[1:])
+torch.mm(x[:3, :2], x[:2], out=x[1:])
 """,
             (
                 (
@@ -101,6 +102,12 @@ torch.add(x[:3], 1, out=x[1:])
                     1,
                     "add() raises because 'x[1:]' overlaps 'x[:3]' (unsupported operation: some elements of the input "
                     "tensor and the written-to tensor refer to a single memory location); write into another tensor",
+                ),
+                (
+                    6,
+                    1,
+                    "mm() writes into 'x[1:]', which overlaps 'x[:3, :2]', while it still reads it, and computes wrong "
+                    "numbers without an error; write into another tensor",
                 ),
             ),
         ),
@@ -181,7 +188,8 @@ def _does(out: Operand, operand: Operand, verdict: Verdict) -> str:
     full = _shares(out, operand) is Overlap.FULL
     if verdict.effect == "raises":
         return f"raises because {name} {'is an input' if name == other else f'overlaps {other}'}{gist(verdict)}"
-    place = "" if name == other else f", which is {other}," if full else f", which is a part of {other},"
+    is_ = "is" if full else "is a part of" if is_part(out.facts, operand.facts) is Answer.YES else "overlaps"
+    place = "" if name == other else f", which {is_} {other},"
     what = (
         "raises or computes wrong numbers" if verdict.effect == "either" else "computes wrong numbers without an error"
     )

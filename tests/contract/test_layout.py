@@ -116,6 +116,17 @@ def test_torch_detects_only_expanded_self_overlap() -> None:
     assert overlap.overlaps_itself((2, 3), (3, 2)) is False
 
 
+def test_a_part_is_smaller_than_the_whole() -> None:
+    whole = TensorFacts(shape=(4, 3), strides=(3, 1), storage_offset=0, storage=1)
+    first, second = (whole.but(shape=(2, 3), storage_offset=offset) for offset in (0, 3))
+    assert overlap.is_part(first, whole) is Answer.YES
+    assert overlap.is_part(whole, first) is Answer.NO
+    assert overlap.is_part(first, second) is Answer.NO
+    assert overlap.is_part(whole.but(shape=(3, 4), strides=(1, 3)), whole) is Answer.NO
+    assert overlap.is_part(first.but(storage=2), whole) is Answer.NO
+    assert overlap.is_part(first.but(storage_offset=None), whole) is Answer.UNKNOWN
+
+
 def test_overlap_of_two_tensors() -> None:
     whole = TensorFacts(shape=(4,), strides=(1,), storage_offset=0, storage=1)
     Overlap = overlap.Overlap

@@ -79,6 +79,7 @@ MATCH = '''
 match x, y:
     case 1 | "a" | a.b | -1 | None: pass
     case [1, *_] | [a, *rest, _] as b if c: pass
+    case (h, i): pass
     case {"k": {2: d}, **others}: pass
     case {}: pass
     case torch.Size(e, 2, k=f, g=[3]): pass
@@ -117,7 +118,8 @@ def outline(part: Any) -> Any:
         return "IndentedBlock", [("body", [("line", outline(one)) for one in part.body])]
     names = [name for name in fields_of(type(part)) or () if name not in NOT_MEANT]
     fields = [(name, outline(getattr(part, name))) for name in names]
-    return type(part).__name__, [(name, value) for name, value in fields if value not in (None, [])]
+    kind = "MatchList" if isinstance(part, cst.MatchTuple) else type(part).__name__  # `(a, b)` and `[a, b]` match alike
+    return kind, [(name, value) for name, value in fields if value not in (None, [])]
 
 
 def assert_alike(text: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from stridelint.linter import cli, config
 from stridelint.linter.findings import Patch, Remark, Replacement
 from stridelint.linter.fingerprints import Sources
 from stridelint.linter.reports import rule_help, sarif
@@ -197,3 +198,38 @@ def test_an_edit_over_several_lines(whole: Any) -> None:
     assert fix["description"]["text"]
     (replacement,) = fix["artifactChanges"][0]["replacements"]
     assert replacement["deletedRegion"] == {"startLine": 9, "startColumn": 9, "endLine": 12, "endColumn": 10}
+
+
+@pytest.mark.parametrize(("options", "level"), [([], "error"), (["--severity", "TLC3=note"], "note")])
+def test_a_severity_that_settings_give_holds_for_the_rule_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], level: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.py").write_text("import torch\n\ntorch.add(torch.ones(3), 1, out=torch.ones(3, dtype=torch.int64))\n")
+    cli.main(["check", "--isolated", "--no-cache", "--format", "sarif", *options, "x.py"])
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.Draft4Validator(SCHEMA).validate(found)
+    (run,) = found["runs"]
+    (rule,), (result,) = run["tool"]["driver"]["rules"], run["results"]
+    problem = {"error": "error", "note": "recommendation"}[level]
+    assert (result["level"], rule["defaultConfiguration"]["level"]) == (level, level)
+    assert rule["properties"]["problem.severity"] == problem
+
+
+def test_a_severity_in_a_folder_found_on_the_way_holds_for_the_rule_unless_an_outer_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sub").mkdir()
+    Path("sub/x.py").write_text("import torch\n\ntorch.add(torch.ones(3), 1, out=torch.ones(3, dtype=torch.int64))\n")
+    Path("sub/stridelint.toml").write_text('severity = {TLC301 = "warning"}\n')
+
+    def levels(outer: str) -> tuple[str, str]:
+        Path("stridelint.toml").write_text(outer)
+        config.forget()
+        cli.main(["check", "--no-cache", "--format", "sarif", "."])
+        (run,) = json.loads(capsys.readouterr().out)["runs"]
+        return run["tool"]["driver"]["rules"][0]["defaultConfiguration"]["level"], run["results"][0]["level"]
+
+    assert levels("") == ("warning", "warning")
+    assert levels('severity = {TLC301 = "note"}\n') == ("note", "warning")

@@ -58,6 +58,7 @@ def _shallow(path: Path, value: Value) -> Value:
     if isinstance(value, Instance):
         instance = Instance(value.cls, value.external)
         instance.config, instance.complete, instance.hazy = dict(value.config), value.complete, set(value.hazy)
+        instance.defaulted = set(value.defaulted)
         return instance
     if isinstance(value, Unknown):
         return Unknown(value.why)

@@ -44,7 +44,7 @@ def enable_grad(call: Call) -> Value:
 def _decorated(value: Function | Class, mode: GradMode) -> Value:
     if isinstance(value, Class):
         return value
-    wrapped = Function(value.node, value.scope, value.owner)
+    wrapped = value.copy()
     wrapped.grad_mode = mode
     return wrapped
 

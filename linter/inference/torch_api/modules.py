@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from stridelint.linter.inference.attributes import as_tensor, find_method
+from stridelint.linter.inference.attributes import as_tensor, find_method, hold
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import hooks, layers, recurrent
 from stridelint.linter.inference.torch_api.apply import apply_call
@@ -233,8 +233,7 @@ def _register(path: Path, node: cst.CSTNode, instance: Instance, name: str, args
             value.is_buffer = name == "register_buffer"
             value.is_parameter = name == "register_parameter"
             value.name = f"self.{key.value}"
-        instance.attributes[key.value] = value
-        instance.hazy.discard(key.value)
+        hold(path, instance, key.value, value)
     return Constant(None)
 
 

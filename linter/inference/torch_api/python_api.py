@@ -8,7 +8,7 @@ from typing import Any
 import libcst as cst
 
 from stridelint.linter.inference import elements
-from stridelint.linter.inference.attributes import attribute
+from stridelint.linter.inference.attributes import attribute, hold
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.path import Finished
 from stridelint.linter.inference.torch_api.registry import Call, function
@@ -282,7 +282,7 @@ def setattr_(call: Call) -> Value:
     owner, name, value = call.get(0), call.get(1), call.get(2)
     if isinstance(owner, Instance) and value is not None:
         if isinstance(name, Constant) and isinstance(name.value, str):
-            owner.attributes[name.value] = value
+            hold(call.path, owner, name.value, value)
         else:
             owner.complete = False
     return NONE
