@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import operators
+from stridelint.linter.inference import named_tuples, operators
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     ArrayValue,
@@ -48,7 +48,8 @@ def item(path: Path, owner: Value, index: Value, node: cst.Subscript) -> Value:
     if isinstance(owner, ShapeOf):
         return _shape_item(path, owner, index)
     if isinstance(owner, Instance):
-        return _instance_item(path, owner, index)
+        parts = named_tuples.as_sequence(owner)
+        return _instance_item(path, owner, index) if parts is None else _sequence_item(path, parts, index)
     if isinstance(owner, ArrayValue):
         from stridelint.linter.inference.torch_api.numpy_api import array_item
 

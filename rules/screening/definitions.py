@@ -11,7 +11,7 @@ from stridelint.rules.screening.nodes import Nodes
 
 Key: TypeAlias = tuple[str, str]
 _FILLING = frozenset({"append", "extend", "insert", "update", "setdefault", "add"})
-_NAMESPACES = frozenset({"SimpleNamespace", "Namespace", "EasyDict"})
+_NAMESPACES = frozenset({"SimpleNamespace", "Namespace", "EasyDict", "_replace", "replace"})
 _SETTERS = frozenset({"register_buffer", "register_parameter", "setattr"})
 # Functions that call an object they are given, or whose class they are looked up in.
 _CALLING = frozenset(
@@ -39,6 +39,7 @@ class Definitions:
         self.told: dict[Key, list[ast.expr]] = {}
         self.functions: dict[str, list[tuple[ast.arguments, str]]] = {}
         self.classes = {cls.name for cls in nodes.classes}
+        self.tuples = {cls.name for cls in nodes.classes if any(name_of(base) == "NamedTuple" for base in cls.bases)}
         self._globals = nodes.globals
         self._variables = {
             name_of(each) for node, _ in nodes.bindings for target in _targets_of(node) for each in _parts_of(target)
@@ -149,6 +150,11 @@ class Definitions:
         known = self.functions.get(name)
         if name == "cls":
             known = [each for own in self.classes for each in self.functions.get(own, [])]
+        if name == "_make":
+            for own in self.tuples:
+                for arguments, inner in self.functions.get(own, []):
+                    for field in arguments.args:
+                        self._add((inner, field.arg), call, unit)
         if known is None and self.may_call_object(call.func):
             known = [each for kind in ("forward", "__call__") for each in self.functions.get(kind, [])]
         for arguments, inner in known or []:
