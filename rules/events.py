@@ -137,8 +137,7 @@ class TensorEvent:
     wording: the call as written, or what tells; see `text`.
     site: the whole call; `argument_sites` gives those of single arguments.
     distributed: where the DistributedDataParallel was made within whose call it happens.
-    then: the method that is called at once on the result of a conversion ("view" in `x.contiguous().view(-1)`); "return"
-        where a module's `forward` returns it.
+    following: what is done at once with the result, or what tells; see `then`.
     transforms: "vmap", "compile" (as one graph), around the call.
     confidence: of the path the event lies on; a rule's finding is never surer than this.
     """
@@ -155,7 +154,7 @@ class TensorEvent:
     argument_sites: Mapping[str, Site] = field(default_factory=dict)
     confidence: Confidence = Confidence.CERTAIN
     wording: Wording = ""
-    then: str = ""
+    following: Wording = ""
     distributed: Site | None = None
     transforms: frozenset[str] = frozenset()
 
@@ -163,6 +162,12 @@ class TensorEvent:
     def text(self) -> str:
         """The call as it is written, on one line."""
         return worded(self.wording)
+
+    @property
+    def then(self) -> str:
+        """The method that is called at once on the result ("view" in `x.contiguous().view(-1)`); "return" where a module's
+        `forward` returns it; "memory_format" where that is all that comes of it: it is converted to one."""
+        return worded(self.following)
 
     @property
     def discarded(self) -> bool:
