@@ -55,6 +55,11 @@ DTYPES: dict[str, DType] = {
     "complex128": DType("complex", 128),
 }
 
+# Those that operators are measured with; of others the table of operators tells nothing of its own.
+MEASURED = (
+    "bool", "uint8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+
 ALIASES = {
     "short": "int16",
     "int": "int32",
