@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence as Items
 from functools import reduce
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.values import Constant, Instance, Mapping, Sequence, TensorValue, Unknown, Value
+from stridelint.linter.inference.values import Constant, Instance, Mapping, Number, Sequence, TensorValue, Unknown, Value
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.sizes import Size
 
@@ -19,6 +19,22 @@ def like(path: Path, seen: Items[Value]) -> Callable[[], Value] | None:
         return None
     common = reduce(_common, seen)
     return lambda: renewed(path, common)
+
+
+def repeated(path: Path, seen: Items[Value]) -> Callable[[], Value] | None:
+    """The same where a list is repeated: one element stands for all, also a number."""
+    return (lambda: seen[0]) if len(seen) == 1 else like(path, seen)
+
+
+def added(path: Path, sequence: Sequence, values: Items[Value]) -> None:
+    """A list of unknown length gets these too."""
+    known = sequence.fresh_element()
+    sequence.element = None if isinstance(known, Unknown) else like(path, [known, *values])
+
+
+def any_of(sequence: Sequence) -> list[Value]:
+    """Elements that stand for all of them."""
+    return list(sequence.items) if sequence.items is not None else [sequence.fresh_element()]
 
 
 def renewed(path: Path, value: Value) -> Value:
@@ -51,6 +67,8 @@ def _common(one: Value, other: Value) -> Value:
         return one if same else Unknown("element")
     elif isinstance(one, Constant) and isinstance(other, Constant):
         return one if one.value == other.value or not isinstance(one.value, (str, type(None))) else Unknown("element")
+    elif isinstance(one, Number) and isinstance(other, Number):
+        return one if one.kind == other.kind else Unknown("element")
     return one if type(one) is type(other) else Unknown("element")
 
 

@@ -283,7 +283,8 @@ def _comprehension(path: Path, scope: Scope, node: cst.ListComp | cst.GeneratorE
     )
     if exhaustive:
         return Sequence(items, "list")
-    return Sequence(None, "list", elements.like(path, items))
+    same = isinstance(node.elt, (cst.Integer, cst.Float)) and len(items) == 1
+    return Sequence(None, "list", elements.repeated(path, items) if same else elements.like(path, items))
 
 
 def _dict_comprehension(path: Path, scope: Scope, node: cst.DictComp) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import named_tuples, operators
+from stridelint.linter.inference import elements, named_tuples, operators
 from stridelint.linter.inference.attributes import set_attribute
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
@@ -141,6 +141,8 @@ def _set_item(path: Path, scope: Scope, target: cst.Subscript, value: Value, nod
             owner.items[position] = value
         elif owner.items is not None:
             owner.items, owner.element = None, None
+        else:
+            elements.added(path, owner, [value])
     elif isinstance(owner, TensorValue):
         from stridelint.linter.inference.torch_api.stores import tensor_store
 

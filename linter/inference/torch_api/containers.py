@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from stridelint.linter.inference import elements
 from stridelint.linter.inference.iteration import items_of, key_value
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
@@ -30,7 +31,7 @@ def container_method(path: Path, callee: BoundMethod, args: Arguments) -> Value:
     if isinstance(callee.receiver, Constant) and isinstance(callee.receiver.value, str):
         return _string_method(callee.receiver.value, callee.name, args)
     if isinstance(callee.receiver, Sequence) and callee.name in ("insert", "remove", "sort", "reverse", "clear"):
-        callee.receiver.items = None
+        callee.receiver.items, callee.receiver.element = None, None
     return Unknown(callee.name)
 
 
@@ -64,6 +65,8 @@ def _append(path: Path, owner: Value, args: Arguments) -> Value:
     if owner.items is not None and value is not None:
         owner.items.append(value)
         _grows(path, owner)
+    elif value is not None:
+        elements.added(path, owner, [value])
     return NONE
 
 
@@ -77,6 +80,8 @@ def _extend(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Sequence)
     value = args.get(0)
     items, exhaustive = items_of(path, value) if value is not None else ([], False)
+    if owner.items is None:
+        elements.added(path, owner, items)
     owner.items = [*owner.items, *items] if exhaustive and owner.items is not None else None
     _grows(path, owner)
     return NONE
@@ -87,6 +92,8 @@ def _pop(path: Path, owner: Value, args: Arguments) -> Value:
         position = -1 if args.get(0) is None else as_int(args.get(0))
         if owner.items is not None and position is not None and -len(owner.items) <= position < len(owner.items):
             return owner.items.pop(position)
+        if owner.items is not None and position is None:
+            owner.items = None
         return Unknown("pop")
     return _get(path, owner, args)
 
