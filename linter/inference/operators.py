@@ -225,8 +225,17 @@ def python_binary(path: Path, name: str, left: Value, right: Value) -> Value:
         order = ("bool", "integer", "float", "complex")
         kind = max((each for each in kinds if each is not None), key=order.index)
         kind = "integer" if kind == "bool" else kind
-        return Number("float" if name == "div" and kind == "integer" else kind)
+        kind = "float" if name == "div" and kind == "integer" else kind
+        # Sizes divided by sizes are mostly whole: `height / 2`.
+        divided = name == "div" and any(isinstance(each, Number) for each in (left, right))
+        return Number(kind, divided or (name in ("add", "sub", "mul", "div") and any(map(_is_fraction, (left, right)))))
     return Unknown()
+
+
+def _is_fraction(value: Value) -> bool:
+    if isinstance(value, Number):
+        return value.fraction
+    return isinstance(value, Constant) and isinstance(value.value, float) and not value.value.is_integer()
 
 
 def number_kind(value: Value) -> str | None:

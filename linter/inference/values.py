@@ -65,11 +65,15 @@ class SizeValue(Value):
 
 
 class Number(Value):
-    """A Python number of a known kind ("bool", "integer", "float", "complex") but unknown value."""
+    """A Python number of a known kind ("bool", "integer", "float", "complex") but unknown value.
 
-    def __init__(self, kind: str) -> None:
+    fraction: it is computed in a way that gives fractions; a float may well be whole.
+    """
+
+    def __init__(self, kind: str, fraction: bool = False) -> None:
         super().__init__()
         self.kind = kind
+        self.fraction = fraction
 
 
 class Condition(Value):

@@ -24,6 +24,7 @@ from stridelint.linter.inference.values import (
     Value,
 )
 from stridelint.rules import events
+from stridelint.rules.contract.dtypes import Scalar
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.events import Copy, Form, Note, Operand, Site, TensorEvent
 
@@ -100,8 +101,8 @@ def plain(path: Path, value: Value | None, node: cst.CSTNode | None = None) -> o
         )
     if isinstance(value, Unknown) and value.tensor is not None and value.tensor.proven:
         return operand(path, value.tensor, node)
-    if isinstance(value, Number):
-        return value
+    if isinstance(value, Number) and (value.fraction or value.kind != "float"):
+        return Scalar(value.kind)
     return events.Unknown.UNKNOWN
 
 

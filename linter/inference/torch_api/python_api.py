@@ -392,7 +392,7 @@ def prod(call: Call) -> Value:
 )
 def float_(call: Call) -> Value:
     """A float."""
-    return Number("float")
+    return Number("float", call.name != "math.pow")
 
 
 @function("math.ceil", "math.floor", "random.randint", "random.randrange", "math.gcd", "math.factorial")
