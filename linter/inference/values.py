@@ -439,10 +439,11 @@ def as_sizes(value: Value | None) -> Dims | None:
     """Several sizes where the code must mean integers: one that is not known is a symbol, the same each time."""
     if not isinstance(value, Sequence) or value.items is None:
         return None
-    return tuple(_size(item) for item in value.items)
+    return tuple(as_size(item) for item in value.items)
 
 
-def _size(value: Value) -> Dim:
+def as_size(value: Value) -> Dim:
+    """An integer, which the code must mean: one that is not known is a symbol, the same each time."""
     dim = as_dim(value)
     if dim is None and isinstance(value, Unknown):
         dim = as_dim(value.attributes.setdefault("int()", SizeValue(sizes.Size.fresh(value.why or "size"))))

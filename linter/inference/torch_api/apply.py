@@ -7,7 +7,13 @@ from collections.abc import Mapping as Dict
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import raw_memory, result_shapes, result_strides, whole_numbers
+from stridelint.linter.inference.torch_api import (
+    agreeing_sizes,
+    raw_memory,
+    result_shapes,
+    result_strides,
+    whole_numbers,
+)
 from stridelint.linter.inference.torch_api.emit import emit, plain
 from stridelint.linter.inference.values import (
     Arguments,
@@ -101,6 +107,7 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         sites,
         receiver if form is not Form.FUNCTION else None,
     )
+    agreeing_sizes.learn(path, operator.name, bound)
     whole = whole_numbers.of_result(operator.name, args)
     if form is Form.INPLACE and receiver is not None:
         whole_numbers.written(receiver, whole)
