@@ -11,6 +11,7 @@ from typing import Any
 
 from lsprotocol import types
 from pygls import uris
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
@@ -44,7 +45,24 @@ class Document:
 
 
 class _Protocol(LanguageServerProtocol):
-    """Documents are kept by the server itself: pygls also ends lines where neither the protocol nor Python does."""
+    """Documents are kept by the server itself: pygls also ends lines where neither the protocol nor Python does.
+
+    What it cannot read it drops without a word: a request for which the client waits, a change without which the text is wrong.
+    """
+
+    _server: Server
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """A message from the client. Raises JsonRpcException."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            method = data.get("method")
+            if method and "id" in data:
+                self._send_response(data["id"], None, error.to_response_error())
+            elif method == types.TEXT_DOCUMENT_DID_CHANGE:
+                self._server.lose(data)
+            raise
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:
@@ -72,11 +90,31 @@ class Server(LanguageServer):
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """A mistake of ours is logged, and no reason to bother the user with a window."""
+        if isinstance(error, JsonRpcException):  # one of the client's
+            self.log(f"a message was not understood: {error}", types.MessageType.Warning)
+            return
         self.log(f"internal error, please report it: {type(error).__name__}: {error}", types.MessageType.Error)
 
     def log(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """Write a line into the client's log of this server."""
         self.window_log_message(types.LogMessageParams(type=kind, message=message))
+
+    def lose(self, change: Any) -> None:
+        """Forget a document after a change that cannot be read: nothing is true of its text until it is opened again."""
+        try:
+            document = self.documents.pop(change["params"]["textDocument"]["uri"], None)
+        except (TypeError, KeyError):  # not even which one
+            document = None
+        if document is not None:
+            self.forget(document)
+            self.log(f"{document.path}: a change was not understood; open the file again", types.MessageType.Warning)
+
+    def forget(self, document: Document) -> None:
+        """Show nothing of a document any more."""
+        self.remarks.pop(document.uri, None)
+        if document.task is not None:
+            document.task.cancel()
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=document.uri, diagnostics=[]))
 
     def schedule(self, document: Document, delay: float) -> None:
         """Check a document a little later, unless it changes before."""
@@ -165,8 +203,7 @@ def make_server(debounce: float = DEBOUNCE) -> Server:
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
         item = params.text_document
-        path = uris.to_fs_path(item.uri) if item.uri.startswith("file:") else None
-        document = Document(item.uri, path or _unsaved(server, item.uri), item.text, item.version)
+        document = Document(item.uri, _path(server, item.uri), item.text, item.version)
         server.documents[item.uri] = document
         server.schedule(document, 0)
 
@@ -190,10 +227,7 @@ def make_server(debounce: float = DEBOUNCE) -> Server:
     def closed(params: types.DidCloseTextDocumentParams) -> None:
         document = server.documents.pop(params.text_document.uri, None)
         if document is not None:
-            server.remarks.pop(document.uri, None)
-            if document.task is not None:
-                document.task.cancel()
-            server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=document.uri, diagnostics=[]))
+            server.forget(document)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def configured(params: types.DidChangeWatchedFilesParams) -> None:
@@ -262,10 +296,16 @@ def make_server(debounce: float = DEBOUNCE) -> Server:
     return server
 
 
-def _unsaved(server: Server, uri: str) -> str:
-    """A path for a document that has no file: where its settings would be found."""
-    name = uri.rpartition(":")[2].rpartition("/")[2] or "untitled"
-    return os.path.join(server.workspace.root_path or os.getcwd(), name)
+def _path(server: Server, uri: str) -> str:
+    """The path of a document; if it has no file, one where its settings would be found.
+
+    What an editor shows of a notebook as a text is Python, which extensions make of it, or JSON, in which nothing is found.
+    """
+    path = uris.to_fs_path(uri) if uri.startswith("file:") else None
+    if not path:
+        name = uri.rpartition(":")[2].rpartition("/")[2] or "untitled"
+        path = os.path.join(server.workspace.root_path or os.getcwd(), name)
+    return path + ".py" if path.endswith(source.NOTEBOOK) else path
 
 
 async def _action(server: Server, document: Document, offer: actions.Offer) -> types.CodeAction | None:
