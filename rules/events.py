@@ -59,6 +59,7 @@ class OutParameter:
     writes: it is written into. last_writes: the statements and calls that do so right before the function returns.
     handed: it is handed on to code that may do anything. aliased: what a write returns is used.
     rebound: where another value is assigned to the name. returns_values: some `return` has a value.
+    rereads: what was written into it is read again.
     """
 
     facts: TensorFacts
@@ -69,6 +70,7 @@ class OutParameter:
     aliased: bool = False
     rebound: Site | None = None
     returns_values: bool = False
+    rereads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
