@@ -523,7 +523,7 @@ def contained(path: Path, left: Value, right: Value) -> Value:
     """`left in right`."""
     if isinstance(right, Mapping):
         key = hashable(left)
-        if key is not None and key in right.entries:
+        if right.has(key):
             return TRUE
         return FALSE if key is not None and not right.open else Condition(("in", _key(left), right.identity))
     if isinstance(right, Sequence) and right.items is not None:

@@ -38,7 +38,7 @@ def item(path: Path, owner: Value, index: Value, node: cst.Subscript) -> Value:
         return _sequence_item(path, owner, index)
     if isinstance(owner, Mapping):
         key = operators.hashable(index)
-        if key is not None and key in owner.entries:
+        if owner.has(key):
             return owner.entries[key]
         if key is not None and owner.factory is not None:
             from stridelint.linter.inference.torch_api.python_objects import missing_entry

@@ -223,13 +223,25 @@ class ShapeOf(Value):
 
 
 class Mapping(Value):
-    """A dict. `open`: it may hold other keys too. `factory`: what makes the value of a key that is asked for first."""
+    """A dict. `open`: it may hold other keys too. `factory`: what makes the value of a key that is asked for first; `fill`: what
+    puts in the entry of a key that is asked for, if there is one.
+
+    element: makes what is like the values of those other keys, where something is known of all of them.
+    """
 
     def __init__(self, entries: dict[Any, Value] | None = None, open: bool = False) -> None:
         super().__init__()
         self.entries = entries if entries is not None else {}
         self.open = open
         self.factory: Value | None = None
+        self.element: Callable[[], Value] | None = None
+        self.fill: Callable[[object], None] | None = None
+
+    def has(self, key: object) -> bool:
+        """Whether there is an entry of a key; not None."""
+        if self.fill is not None and key is not None and key not in self.entries:
+            self.fill(key)
+        return key is not None and key in self.entries
 
 
 class Slice(Value):

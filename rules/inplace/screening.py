@@ -185,7 +185,10 @@ class Low(Flow):
         if isinstance(node, (ast.Subscript, ast.Starred, ast.Await)):
             return [node.value]
         if isinstance(node, ast.Call):
-            return self._call(node)
+            made = self._call(node)
+            if isinstance(made, bool):
+                return made
+            return [*made, *(("", name + "()") for name in self._nodes.definitions.picked(node.func, unit))]
         if isinstance(node, ast.BinOp):
             return self._operation(node, unit)
         if isinstance(node, ast.UnaryOp):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -47,11 +48,13 @@ class Definitions:
         self._sets_any = "setattr" in nodes.names
         self.in_lists: set[str] = set()
         self.wrapped: set[str] = set()  # names of functions with decorators: these may hand out something else
+        self._decorators: dict[str, list[str]] = {}
         for function, unit in nodes.functions:
             self.functions.setdefault(function.name, []).append((function.args, unit))
             self._variables.update(parameter_names(function.args))
             if function.decorator_list:
                 self.wrapped.add(function.name)
+                self._decorators[function.name] = [_beginning(each) for each in function.decorator_list]
             self._described(function, unit)
         for cls in nodes.classes:
             self._constructor(cls, nodes)
@@ -200,6 +203,26 @@ class Definitions:
         """Whether it is a plain function of this module: what comes out of it is what it returns."""
         return name in self.functions and name not in self.classes | self.wrapped | self._variables
 
+    @functools.cached_property
+    def _registered(self) -> set[str]:
+        return {
+            name
+            for name, roots in self._decorators.items()
+            if any(root in self.functions or root in self._variables for root in roots)
+        }
+
+    def picked(self, function: ast.expr, unit: str) -> set[str]:
+        """Functions of the module that a computed callee may be, as in `table["name"](x)`: those that decorators of the module may
+        keep, and those that are values of its container."""
+        if isinstance(function, ast.Name) and function.id not in self.functions:
+            given = [value for value, _ in self.of.get((unit, function.id), ()) if isinstance(value, (ast.Subscript, ast.Call))]
+            return {name for value in given for name in self.picked(value, unit)}
+        if not isinstance(function, (ast.Subscript, ast.Call)):
+            return set()
+        root = _beginning(function)
+        held = [value for key in ((unit, root), ("", root)) for value, _ in self.of.get(key, ())]
+        return self._registered | {each.id for value in held for each in ast.walk(value) if isinstance(each, ast.Name) and each.id in self.functions}
+
     def _handed_on(self, call: ast.Call, unit: str) -> None:
         """A function that is an argument may get any of the others; one in a list, whatever the object is called with."""
         for each in call.args:
@@ -254,3 +277,10 @@ def _first_text(call: ast.Call) -> str:
     """The name in `register_buffer("votes", votes)`."""
     first = call.args[0] if len(call.args) > 1 else None
     return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+
+
+def _beginning(node: ast.expr) -> str:
+    """`a` of `a.b[c](d)`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""

@@ -104,7 +104,7 @@ def _get(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Mapping)
     first = args.get(0)
     key = None if first is None else hashable(first)
-    if key is not None and key in owner.entries:
+    if owner.has(key):
         return owner.entries[key]
     default = args.get(1, "default")
     return Unknown("get") if owner.open or key is None else default or NONE
