@@ -32,6 +32,27 @@ def added(path: Path, sequence: Sequence, values: Items[Value]) -> None:
     sequence.element = None if isinstance(known, Unknown) else like(path, [known, *values])
 
 
+def of_mapping(path: Path, mapping: Mapping, *more: Value) -> Callable[[], Value] | None:
+    """What stands for the value of a key that is not known, which may also be one of `more`; None if nothing is known of it."""
+    seen = [*mapping.entries.values(), *more]
+    if mapping.open:
+        if mapping.element is None:
+            return None
+        seen.append(mapping.element())
+    if len(seen) < 2:
+        return repeated(path, seen) if seen else None
+    return like(path, seen) if all(isinstance(each, TensorValue) for each in seen) else None
+
+
+def stored(path: Path, mapping: Mapping, value: Value) -> None:
+    """A dict gets a value under a key that is not known."""
+    if mapping.element is not None:
+        mapping.element = like(path, [mapping.element(), value])
+    elif not mapping.open:
+        mapping.element = like(path, [value])
+    mapping.open = True
+
+
 def any_of(sequence: Sequence) -> list[Value]:
     """Elements that stand for all of them."""
     return list(sequence.items) if sequence.items is not None else [sequence.fresh_element()]
@@ -46,7 +67,9 @@ def renewed(path: Path, value: Value) -> Value:
     if isinstance(value, Sequence) and value.items is not None:
         return Sequence([renewed(path, each) for each in value.items], value.kind)
     if isinstance(value, Mapping):
-        return Mapping({key: renewed(path, each) for key, each in value.entries.items()}, value.open)
+        copied = Mapping({key: renewed(path, each) for key, each in value.entries.items()}, value.open)
+        copied.element = value.element
+        return copied
     if isinstance(value, Constant) and not isinstance(value.value, (str, type(None))):
         return Unknown()
     return value

@@ -85,6 +85,8 @@ def _registered_with(statement: cst.CSTNode, inside: dict[str, set[str]]) -> Ite
 
 def complete(path: Path, scope: ModuleScope, name: str, value: Value) -> None:
     """Fill a container that was evaluated out of order with what the module's other statements put into it."""
+    if isinstance(value, Mapping) and not value.open and name in scope.index.filled_in_functions:
+        _leave_open(value)
     fillers = scope.index.fillers.get(name) if isinstance(value, (Mapping, Sequence, Instance)) else None
     if fillers is None:
         return
@@ -136,7 +138,7 @@ def _is_own(owner: Instance, statement: cst.CSTNode) -> bool:
 
 def _leave_open(value: Mapping | Sequence) -> None:
     if isinstance(value, Mapping):
-        value.open = True
+        value.open, value.element = True, None
     elif isinstance(value, Sequence) and value.kind == "list":
         value.items, value.element = None, None
 

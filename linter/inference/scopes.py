@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from stridelint.linter.inference import registries
+from stridelint.linter.inference import refilled, registries
 from stridelint.linter.inference.imports import absolute, imported
 from stridelint.linter.inference.values import Class, External, Function, Unknown, Value
 from stridelint.rules.contract.answers import Confidence
@@ -49,6 +49,11 @@ class ModuleIndex:
     def fillers(self) -> dict[str, registries.Fillers]:
         """By name of a container: the statements that fill it."""
         return registries.fillers_of(list(flat_statements(self._module.body)))
+
+    @functools.cached_property
+    def filled_in_functions(self) -> set[str]:
+        """Names of containers that functions store items in."""
+        return refilled.names_in_functions(self._module)
 
     def _add(self, statement: cst.CSTNode) -> None:
         if isinstance(statement, cst.FunctionDef):

@@ -132,7 +132,7 @@ def _set_item(path: Path, scope: Scope, target: cst.Subscript, value: Value, nod
     if isinstance(owner, Mapping):
         key = operators.hashable(index)
         if key is None:
-            owner.open = True
+            elements.stored(path, owner, value)
         else:
             owner.entries[key] = value
     elif isinstance(owner, Sequence):

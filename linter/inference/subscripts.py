@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import named_tuples, operators
+from stridelint.linter.inference import elements, named_tuples, operators
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     ArrayValue,
@@ -44,7 +44,12 @@ def item(path: Path, owner: Value, index: Value, node: cst.Subscript) -> Value:
             from stridelint.linter.inference.torch_api.python_objects import missing_entry
 
             return missing_entry(path, owner, key, node) or Unknown("item")
-        return Unknown("item")
+        made = None
+        if key is None:
+            made = elements.of_mapping(path, owner, *_made_for_any(path, owner, node))
+        elif owner.open:
+            made = owner.element
+        return Unknown("item") if made is None else made()
     if isinstance(owner, ShapeOf):
         return _shape_item(path, owner, index)
     if isinstance(owner, Instance):
@@ -78,6 +83,16 @@ def _unknown_item(path: Path, owner: Unknown, index: Value, node: cst.Subscript)
             as_tensor(path, picked).copied = Copied(as_tensor(path, owner), node, Confidence.CERTAIN)
         return picked
     return owner.attributes.setdefault(f"[{key!r}]", Unknown("item"))
+
+
+def _made_for_any(path: Path, owner: Mapping, node: cst.Subscript) -> list[Value]:
+    """What a dict with defaults makes for a key that it does not hold."""
+    from stridelint.linter.inference.calls import call
+    from stridelint.linter.inference.values import Arguments
+
+    if owner.factory is None or owner.open:
+        return []
+    return [call(path, node, owner.factory, Arguments())]  # type: ignore[arg-type]  # a site, as good as a call's
 
 
 def _sequence_item(path: Path, owner: Sequence, index: Value) -> Value:

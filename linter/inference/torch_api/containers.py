@@ -18,6 +18,7 @@ from stridelint.linter.inference.values import (
     Value,
     as_dim,
     as_int,
+    is_none,
     number,
 )
 from stridelint.rules.contract import sizes
@@ -107,7 +108,14 @@ def _get(path: Path, owner: Value, args: Arguments) -> Value:
     if owner.has(key):
         return owner.entries[key]
     default = args.get(1, "default")
-    return Unknown("get") if owner.open or key is None else default or NONE
+    if key is not None and not owner.open:
+        return default or NONE
+    others = [] if default is None or is_none(default) else [default]
+    if key is None:
+        made = elements.of_mapping(path, owner, *others)
+    else:
+        made = None if owner.element is None else elements.like(path, [owner.element(), *others])
+    return Unknown("get") if made is None else made()
 
 
 def _setdefault(path: Path, owner: Value, args: Arguments) -> Value:
@@ -117,8 +125,9 @@ def _setdefault(path: Path, owner: Value, args: Arguments) -> Value:
     first, default = args.get(0), args.get(1)
     key = None if first is None else hashable(first)
     if key is None or owner.open:
-        owner.open = True
-        return Unknown("setdefault")
+        elements.stored(path, owner, default or NONE)
+        made = elements.of_mapping(path, owner)
+        return Unknown("setdefault") if made is None else made()
     return owner.entries.setdefault(key, default or NONE)
 
 
@@ -127,9 +136,12 @@ def _update(path: Path, owner: Value, args: Arguments) -> Value:
     other = args.get(0)
     if isinstance(other, Mapping):
         owner.entries.update(other.entries)
-        owner.open |= other.open
+        if other.open and other.element is not None:
+            elements.stored(path, owner, other.element())
+        elif other.open:
+            owner.open, owner.element = True, None
     elif other is not None:
-        owner.open = True
+        owner.open, owner.element = True, None
         owner.entries.clear()
     owner.entries.update(args.keywords)
     return NONE
@@ -137,7 +149,7 @@ def _update(path: Path, owner: Value, args: Arguments) -> Value:
 
 def _values(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Mapping)
-    return Sequence(list(owner.entries.values()), "list") if not owner.open else Sequence(None)
+    return Sequence(list(owner.entries.values()), "list") if not owner.open else Sequence(None, "list", elements.of_mapping(path, owner))
 
 
 def _keys(path: Path, owner: Value, args: Arguments) -> Value:
@@ -148,6 +160,9 @@ def _keys(path: Path, owner: Value, args: Arguments) -> Value:
 def _items(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Mapping)
     pairs: list[Value] = [Sequence([key_value(key), value]) for key, value in owner.entries.items()]
+    made = elements.of_mapping(path, owner) if owner.open else None
+    if made is not None:
+        return Sequence(None, "list", lambda: Sequence([Unknown("key"), made()]))
     return Sequence(pairs, "list") if not owner.open else Sequence(None)
 
 
@@ -155,7 +170,9 @@ def _copy(path: Path, owner: Value, args: Arguments) -> Value:
     if isinstance(owner, Sequence):
         return Sequence(None if owner.items is None else list(owner.items), owner.kind, owner.element)
     assert isinstance(owner, Mapping)
-    return Mapping(dict(owner.entries), owner.open)
+    copied = Mapping(dict(owner.entries), owner.open)
+    copied.factory, copied.element = owner.factory, owner.element
+    return copied
 
 
 def _numel(path: Path, owner: Value, args: Arguments) -> Value:

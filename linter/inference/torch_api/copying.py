@@ -54,7 +54,9 @@ def _shallow(path: Path, value: Value) -> Value:
         sequence.fields = value.fields
         return sequence
     if isinstance(value, Mapping):
-        return Mapping({}, value.open)
+        mapping = Mapping({}, value.open)
+        mapping.factory, mapping.element = value.factory, value.element
+        return mapping
     if isinstance(value, Instance):
         instance = Instance(value.cls, value.external)
         instance.config, instance.complete, instance.hazy = dict(value.config), value.complete, set(value.hazy)
