@@ -41,7 +41,7 @@ def _followers(module: cst.Module) -> dict[cst.CSTNode, str]:
             if receiver is not None:
                 found[receiver] = CONVERTED
         elif isinstance(each, (cst.IndentedBlock, cst.Module)):
-            found.update({value: CONVERTED for value in _bound_and_converted(each)})
+            found.update(dict.fromkeys(_bound_and_converted(each), CONVERTED))
     return found
 
 
@@ -60,7 +60,7 @@ def _bound_and_converted(block: cst.IndentedBlock | cst.Module) -> list[cst.CSTN
     """Values of variables that the next statement converts, and that nothing else sees."""
     found: list[cst.CSTNode] = []
     lines = [each.body[0] if isinstance(each, cst.SimpleStatementLine) and len(each.body) == 1 else None for each in block.body]
-    for small, following in zip(lines, lines[1:]):
+    for small, following in zip(lines, lines[1:], strict=False):
         name = _assigned(small)
         if not isinstance(small, cst.Assign) or not name or not isinstance(following, (cst.Assign, cst.Return)):
             continue

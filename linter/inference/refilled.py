@@ -8,7 +8,7 @@ import libcst as cst
 
 from stridelint.rules.forms.walking import walk
 
-_FILLING = frozenset({"update", "setdefault"})
+_FILLING = frozenset({"update", "setdefault", "append", "extend", "insert", "appendleft", "extendleft"})
 
 
 def attributes(node: cst.CSTNode) -> set[str]:

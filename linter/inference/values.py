@@ -198,6 +198,7 @@ class Sequence(Value):
     """A tuple or list. `items` None: unknown length, every element like `element` (made anew for each).
 
     fields: names of the items of a named tuple, such as torch's (values, indices).
+    limit: of a deque, how many items it holds at most.
     """
 
     def __init__(
@@ -208,6 +209,7 @@ class Sequence(Value):
         self.kind = kind
         self.element = element
         self.fields: tuple[str, ...] = ()
+        self.limit: int | None = None
 
     def fresh_element(self) -> Value:
         """An element about which only the kind is known."""

@@ -24,6 +24,9 @@ from stridelint.linter.inference.values import (
 from stridelint.rules.contract import sizes
 
 
+_REORDERING = frozenset({"insert", "remove", "sort", "reverse", "clear", "extendleft", "rotate"})
+
+
 def container_method(path: Path, callee: BoundMethod, args: Arguments) -> Value:
     """A method of a list, tuple, dict or string."""
     handler = _CONTAINER.get((type(callee.receiver), callee.name))
@@ -31,7 +34,7 @@ def container_method(path: Path, callee: BoundMethod, args: Arguments) -> Value:
         return handler(path, callee.receiver, args)
     if isinstance(callee.receiver, Constant) and isinstance(callee.receiver.value, str):
         return _string_method(callee.receiver.value, callee.name, args)
-    if isinstance(callee.receiver, Sequence) and callee.name in ("insert", "remove", "sort", "reverse", "clear"):
+    if isinstance(callee.receiver, Sequence) and callee.name in _REORDERING:
         callee.receiver.items, callee.receiver.element = None, None
     return Unknown(callee.name)
 
@@ -65,10 +68,34 @@ def _append(path: Path, owner: Value, args: Arguments) -> Value:
     value = args.get(0)
     if owner.items is not None and value is not None:
         owner.items.append(value)
+        _drop_first(owner)
         _grows(path, owner)
     elif value is not None:
         elements.added(path, owner, [value])
     return NONE
+
+
+def _append_left(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Sequence)
+    value = args.get(0)
+    if owner.items is not None and value is not None:
+        owner.items.insert(0, value)
+        if owner.limit is not None:
+            del owner.items[owner.limit :]
+        _grows(path, owner)
+    elif value is not None:
+        elements.added(path, owner, [value])
+    return NONE
+
+
+def _pop_left(path: Path, owner: Value, args: Arguments) -> Value:
+    return _pop(path, owner, Arguments([Constant(0)]))
+
+
+def _drop_first(owner: Sequence) -> None:
+    """A deque that is full drops what it got first."""
+    if owner.items is not None and owner.limit is not None:
+        del owner.items[: -owner.limit]
 
 
 def _grows(path: Path, owner: Sequence) -> None:
@@ -84,6 +111,7 @@ def _extend(path: Path, owner: Value, args: Arguments) -> Value:
     if owner.items is None:
         elements.added(path, owner, items)
     owner.items = [*owner.items, *items] if exhaustive and owner.items is not None else None
+    _drop_first(owner)
     _grows(path, owner)
     return NONE
 
@@ -95,7 +123,7 @@ def _pop(path: Path, owner: Value, args: Arguments) -> Value:
             return owner.items.pop(position)
         if owner.items is not None and position is None:
             owner.items = None
-        return Unknown("pop")
+        return Unknown("pop") if owner.items is not None else owner.fresh_element()
     return _get(path, owner, args)
 
 
@@ -189,6 +217,8 @@ _CONTAINER: dict[tuple[type[Value], str], Callable[[Path, Value, Arguments], Val
     (Sequence, "append"): _append,
     (Sequence, "extend"): _extend,
     (Sequence, "pop"): _pop,
+    (Sequence, "appendleft"): _append_left,
+    (Sequence, "popleft"): _pop_left,
     (Sequence, "copy"): _copy,
     (Sequence, "numel"): _numel,
     (Mapping, "get"): _get,

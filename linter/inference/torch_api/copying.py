@@ -51,7 +51,7 @@ def _shallow(path: Path, value: Value) -> Value:
         return copy
     if isinstance(value, Sequence):
         sequence = Sequence(None, value.kind, value.element)
-        sequence.fields = value.fields
+        sequence.fields, sequence.limit = value.fields, value.limit
         return sequence
     if isinstance(value, Mapping):
         mapping = Mapping({}, value.open)
