@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     Analyse = Callable[[libcst.Module, Sequence[type[Rule]]], Analysis]
 
 
+_REJECTED = "is valid Python that LibCST"
+
+
 def skipped(path: str, reason: str) -> Outcome:
     """The outcome of a file that is not analysed."""
     return Outcome(skipped=(Skipped(path, reason),))
@@ -70,14 +73,27 @@ def _of_notebook(
         program = notebook.read(file.data)
         data, outcome = program.text.encode("utf-8", "surrogatepass"), Outcome()
         if screen.mentions(data, selection.rules) or selection.assume:
-            tree = screen.parse(program.text)
-            outcome = check_decoded(file.path, program.text, data, tree, selection, analyse, project)
+            outcome = _of_program(file.path, program.text, selection, analyse, project)
+            if any(each.reason.startswith(_REJECTED) for each in outcome.skipped):
+                from stridelint.linter.deep import run_deep
+                from stridelint.linter.notebook.leaving_out import without_rejected
+
+                rest = run_deep(lambda: without_rejected(program, _rejected))
+                if rest is not None:
+                    program, outcome = rest, _of_program(file.path, rest.text, selection, analyse, project)
         told = tuple(Skipped(file.path, reason) for reason in program.broken)
         return program.as_written(file.path, outcome._replace(skipped=(*told, *outcome.skipped)))
     except (source.Unreadable, screen.Unparsable) as error:
         return skipped(file.path, str(error))
     except Exception as error:
         return skipped(file.path, internal_error(error))
+
+
+def _of_program(
+    path: str, text: str, selection: Selection, analyse: Analyse | None, project: Project | None
+) -> Outcome:
+    data = text.encode("utf-8", "surrogatepass")
+    return check_decoded(path, text, data, screen.parse(text), selection, analyse, project)
 
 
 def check_decoded(
@@ -184,8 +200,6 @@ def _firing_elsewhere(file: _File) -> list[type[Rule]]:
 
 def _analysed(file: _File, plan: Plan, analyse: Analyse | None) -> Outcome:
     with phase("import"):
-        import libcst
-
         from stridelint.linter.resolve import resolved
         from stridelint.linter.suppress import Suppressions
 
@@ -196,16 +210,10 @@ def _analysed(file: _File, plan: Plan, analyse: Analyse | None) -> Outcome:
         if nothing is not None:
             return nothing
         analyse = _reader(file, plan, modules)
-    try:
-        with phase("libcst"):
-            module = libcst.parse_module(plan.text)
-    except libcst.ParserSyntaxError as error:
-        return skipped(path, f"is valid Python that LibCST does not accept: {error.message} on line {error.raw_line}")
-    except RecursionError:
-        raise
-    except Exception as error:
-        reason = str(error).strip().splitlines()
-        return skipped(path, f"is valid Python that LibCST fails on: {type(error).__name__}: {(reason or [''])[-1]}")
+    parsed = _parsed(plan.text)
+    if isinstance(parsed, str):
+        return skipped(path, parsed)
+    module = parsed
     analysis = analyse(module, file.rules)
     shown = [finding for finding in analysis.findings if selection.shows(finding)]
     # A comment may be there for what only an audit shows.
@@ -231,6 +239,28 @@ def _analysed(file: _File, plan: Plan, analyse: Analyse | None) -> Outcome:
         tuple(finding for finding in findings if finding in hidden),
         tuple(sorted(used)) if selection.shows_unused else (),
     )
+
+
+def _parsed(text: str) -> libcst.Module | str:
+    """The tree of some Python, or why LibCST makes none of it."""
+    import libcst
+
+    try:
+        with phase("libcst"):
+            return libcst.parse_module(text)
+    except libcst.ParserSyntaxError as error:
+        return f"{_REJECTED} does not accept: {error.message} on line {error.raw_line}"
+    except RecursionError:
+        raise
+    except Exception as error:
+        reason = str(error).strip().splitlines()
+        return f"{_REJECTED} fails on: {type(error).__name__}: {(reason or [''])[-1]}"
+
+
+def _rejected(text: str) -> str:
+    """Why LibCST makes nothing of some Python; "" if it does."""
+    parsed = _parsed(text)
+    return parsed if isinstance(parsed, str) else ""
 
 
 def _modules(file: _File, *, exact: bool) -> Modules | None:

@@ -329,6 +329,7 @@ def _needed(units: list[_Unit], roots: set[int], body: frozenset[str], globals_:
             if unit.owner is not None and (unit.owner.name in names or unit.owner.name in classes):
                 classes.add(unit.owner.name)
                 names |= _base_names(unit.owner)
+        names |= _registered(units, kept, names, globals_)
         found = {
             index
             for index, unit in enumerate(units)
@@ -339,3 +340,39 @@ def _needed(units: list[_Unit], roots: set[int], body: frozenset[str], globals_:
         if found == kept:
             return kept
         kept = found
+
+
+def _registered(
+    units: list[_Unit], kept: set[int], names: set[str], globals_: Mapping[str, frozenset[str]]
+) -> set[str]:
+    """Decorators that fill a container among `names`, and what they put there under a text that stands in kept functions."""
+    functions = {unit.node.name: unit for unit in units if unit.owner is None}
+    found: dict[str, list[ast.expr]] = {}
+    registering: set[str] = set()
+    for unit in units:
+        node = unit.node if unit.owner is None else unit.owner
+        if node.name not in found and node.decorator_list:
+            roots = {_root_name(each) for each in node.decorator_list}
+            inside = [functions[root].variables for root in roots if root in functions]
+            if roots.union(*inside) & globals_.keys() & names:
+                found[node.name] = node.decorator_list
+                registering |= roots & functions.keys()
+    if not found:
+        return set()
+    said = {text for index in kept for text in _texts([units[index].node])}
+    return registering | {name for name, decorators in found.items() if not said.isdisjoint({name, *_texts(decorators)})}
+
+
+def _root_name(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _texts(nodes: Iterable[ast.AST]) -> set[str]:
+    return {
+        each.value
+        for node in nodes
+        for each in ast.walk(node)
+        if isinstance(each, ast.Constant) and isinstance(each.value, str)
+    }

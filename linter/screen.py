@@ -4,7 +4,7 @@ First the bytes are searched for the rules' words and for torch; what is left is
 and docstrings do not count. A rule sees no file whose code has none of its words, so the screen changes no finding.
 
 Words look like code: `.view(` is a call of a method (or of an imported name), `permute(` of anything, `out=` a keyword,
-`+=` an operator, and `channels_last` any name or short string that contains it.
+`+=` an operator, `"out"` a string, and `channels_last` any name or short string that contains it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ TORCH = "torch"
 MAX_DEPTH = 1000
 # Strings count as names only up to this length (getattr(x, "permute"), a parametrized argument): longer ones are prose.
 _MAX_STRING = 100
+_QUOTES = ('"', "'")
 _SPACE = re.compile(rb"[ \t]+(?=[(=])")  # `out = x` and `x.view (1)` hold the words, too
 _PLAIN = re.compile(r"\.?\w+\(?|\w+=|\W{1,3}=")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -137,6 +138,8 @@ class Code:
         """Whether a rule's word occurs in the code."""
         if word.endswith("="):
             word = "\n" + word  # `out=` is not in `dropout=`, `/=` is not in `//=`
+        elif word[:1] in _QUOTES:
+            return f'\n"{word[1:-1]}"\n' in self._text
         elif not _PLAIN.fullmatch(word):
             return all(name in self._text for name in _IDENTIFIER.findall(word))
         return word in self._text
@@ -160,7 +163,7 @@ def _collect(node: Any, found: set[str], below: list[Any]) -> None:
         below.append(node.value)
     elif kind == "Constant":
         if type(node.value) is str and len(node.value) <= _MAX_STRING:
-            found.add(node.value)
+            found.add(f'"{node.value}"')
     elif kind == "Expr" and type(node.value).__name__ == "Constant":
         pass  # a docstring, or a string used as a comment
     else:

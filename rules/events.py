@@ -59,6 +59,7 @@ class OutParameter:
     writes: it is written into. last_writes: the statements and calls that do so right before the function returns.
     handed: it is handed on to code that may do anything. aliased: what a write returns is used.
     rebound: where another value is assigned to the name. returns_values: some `return` has a value.
+    rereads: what was written into it is read again.
     """
 
     facts: TensorFacts
@@ -69,6 +70,7 @@ class OutParameter:
     aliased: bool = False
     rebound: Site | None = None
     returns_values: bool = False
+    rereads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +139,7 @@ class TensorEvent:
     wording: the call as written, or what tells; see `text`.
     site: the whole call; `argument_sites` gives those of single arguments.
     distributed: where the DistributedDataParallel was made within whose call it happens.
-    then: the method that is called at once on the result of a conversion ("view" in `x.contiguous().view(-1)`); "return"
-        where a module's `forward` returns it.
+    following: what is done at once with the result, or what tells; see `then`.
     transforms: "vmap", "compile" (as one graph), around the call.
     confidence: of the path the event lies on; a rule's finding is never surer than this.
     """
@@ -155,7 +156,7 @@ class TensorEvent:
     argument_sites: Mapping[str, Site] = field(default_factory=dict)
     confidence: Confidence = Confidence.CERTAIN
     wording: Wording = ""
-    then: str = ""
+    following: Wording = ""
     distributed: Site | None = None
     transforms: frozenset[str] = frozenset()
 
@@ -163,6 +164,12 @@ class TensorEvent:
     def text(self) -> str:
         """The call as it is written, on one line."""
         return worded(self.wording)
+
+    @property
+    def then(self) -> str:
+        """The method that is called at once on the result ("view" in `x.contiguous().view(-1)`); "return" where a module's
+        `forward` returns it; "memory_format" where that is all that comes of it: it is converted to one."""
+        return worded(self.following)
 
     @property
     def discarded(self) -> bool:

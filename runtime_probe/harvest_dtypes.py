@@ -12,22 +12,7 @@ from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.result_rules import RULES, apply_rule
 from stridelint.runtime_probe.harvest_calls import Call, attempt, cast, dtype_name
 
-INPUTS = tuple(
-    getattr(torch, name)
-    for name in [
-        "bool",
-        "uint8",
-        "int16",
-        "int32",
-        "int64",
-        "float16",
-        "bfloat16",
-        "float32",
-        "float64",
-        "complex64",
-        "complex128",
-    ]
-)
+INPUTS = tuple(getattr(torch, name) for name in contract.MEASURED)
 _HIGHER = {
     torch.bool: torch.int64,
     torch.int64: torch.float64,

@@ -8,26 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from stridelint.rules.contract import operators
+from stridelint.rules.contract.dtypes import MEASURED
 from stridelint.rules.contract.operators import Operator, Variant
 from stridelint.rules.contract.signatures import Signature
 from stridelint.runtime_probe.facts_of_tensor import facts_of
 from stridelint.runtime_probe.harvest_calls import Call, Outcome, attempt, bind, cast
 from stridelint.runtime_probe.harvest_plain import plain_calls
 from stridelint.runtime_probe.verify_draw import Draw
-
-DTYPES = (
-    "bool",
-    "uint8",
-    "int16",
-    "int32",
-    "int64",
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-)
 
 # Their result is random or uninitialised, or they need inputs that are not drawn here.
 _SKIPPED = frozenset(
@@ -104,7 +91,7 @@ def case(draw: Draw, *, dtypes: bool = False) -> Case | None:
     torch = draw.torch
     name, call = draw.random.choice(pool())
     if dtypes:
-        chosen = [getattr(torch, draw.random.choice(DTYPES)) for _ in range(2)]
+        chosen = [getattr(torch, draw.random.choice(MEASURED)) for _ in range(2)]
         single = draw.chance(0.5)
         counter = itertools.count()
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from stridelint.rules.contract import operators, out_contract
 from stridelint.rules.contract.answers import Answer
+from stridelint.rules.contract.dtypes import MEASURED
 from stridelint.rules.contract.verdict import Verdict
 from stridelint.runtime_probe.facts_of_tensor import facts_of
 from stridelint.runtime_probe.harvest_calls import Outcome, attempt, same_values
-from stridelint.runtime_probe.verify_calls import DTYPES, Case, case
+from stridelint.runtime_probe.verify_calls import Case, case
 from stridelint.runtime_probe.verify_draw import Draw, Report
 
 
@@ -77,7 +78,7 @@ def out_dtypes(draw: Draw, report: Report) -> None:
         return
     outs = _outs(made)
     index = draw.random.randrange(len(outs))
-    outs[index] = outs[index].to(getattr(draw.torch, draw.random.choice(DTYPES)))
+    outs[index] = outs[index].to(getattr(draw.torch, draw.random.choice(MEASURED)))
     verdict = out_contract.dtype_clause(made.variant, index, made.arguments, facts_of(outs[index]))
     _compare(report, "out dtype", verdict, _run(made, outs), made, index, outs[index].dtype)
 

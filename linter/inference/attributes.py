@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference import named_tuples
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope, dotted_name, make_class, resolve_external
 from stridelint.linter.inference.values import (
@@ -55,6 +56,8 @@ def attribute(path: Path, value: Value, name: str, node: cst.CSTNode | None = No
         return _unknown_attribute(path, value, name, node)
     if isinstance(value, Sequence) and value.fields and name in value.fields and value.items is not None:
         return value.items[value.fields.index(name)]
+    if isinstance(value, Sequence) and value.fields and name == "_fields":
+        return named_tuples.names_value(value.fields)
     if isinstance(value, ShapeOf) and name == "numel":
         return BoundMethod(value.tensor, "numel")
     if isinstance(value, Dtype) and name in ("is_floating_point", "is_complex"):
@@ -68,6 +71,8 @@ def _of_class(path: Path, cls: Class, name: str) -> Value:
     found = class_attribute(path, cls, name)
     if found is not None:
         return enum_member(cls, name, found) if cls.bases else found
+    if name == "_make" and named_tuples.is_one(cls):
+        return BoundMethod(cls, name)
     return BoundMethod(cls, name) if name == "apply" and is_autograd_function(cls) else Unknown(name)
 
 
@@ -110,7 +115,7 @@ def instance_attribute(path: Path, instance: Instance, name: str) -> Value:
         provided = module_attribute(path, instance, name)
         if provided is not None:
             return provided
-    if instance.cls is None:
+    if instance.cls is None or (name in named_tuples.METHODS and named_tuples.is_one(instance.cls)):
         return BoundMethod(instance, name)
     return instance.attributes.setdefault(
         name, BoundMethod(instance, name) if instance.complete and name in _OBJECT_METHODS else Unknown(name)
@@ -145,7 +150,7 @@ def class_attribute(path: Path, cls: Class, name: str, instance: Instance | None
                 found = _class_value(path, owner, statement, name)
                 if found is not None:
                     return found
-    return None
+    return named_tuples.names_value(named_tuples.fields_of(cls)) if name == "_fields" and named_tuples.is_one(cls) else None
 
 
 def _class_value(path: Path, owner: Class, statement: cst.SimpleStatementLine, name: str) -> Value | None:

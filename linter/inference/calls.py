@@ -29,7 +29,7 @@ from stridelint.linter.inference.values import (
     Unknown,
     Value,
 )
-from stridelint.rules.forms.walking import children
+from stridelint.rules.forms.walking import children, walk
 
 MAX_RECURSION = 2
 TRANSPARENT = frozenset(
@@ -181,7 +181,8 @@ def _called(
             path.grad_mode = mode.enabled
         if function.owner is not None or (claim is not None and claim.nested):
             path.claim = None  # what a function asks for its own purposes is not asserted
-        result = _run(path, scope, function, frame)
+        around_it = _contexts_around(path, function)
+        result = contexts.inside(path, around_it, lambda: _run(path, scope, function, frame))
         return transforms.gathered(path, result) if "vmap" in {each.kind for each in function.transforms} else result
     finally:
         path.frames.pop()
@@ -238,7 +239,7 @@ def decorated(path: Path, function: Function) -> Value:
             continue
         with path.mute():
             wrapper = evaluate(path, function.scope, decorator.decorator)
-        if contexts.grad_mode_of(path, wrapper) is not None:
+        if contexts.grad_mode_of(path, wrapper) is not None or contexts.decorates(wrapper):
             continue
         changed = wrapped(path, wrapper, value)
         if changed is not None:
@@ -252,8 +253,30 @@ def decorated(path: Path, function: Function) -> Value:
     return value
 
 
+def _contexts_around(path: Path, function: Function) -> list[Value]:
+    """The contexts in which a function's decorators run it, the outermost first."""
+    from stridelint.linter.inference.expressions import evaluate
+
+    node = function.node
+    names = path.program.once(node, decorator_names, node) if isinstance(node, cst.FunctionDef) and node.decorators else ()
+    found = []
+    for decorator, name in zip(node.decorators if isinstance(node, cst.FunctionDef) else (), names):
+        if name.split(".")[-1] not in TRANSPARENT and path.program.once(node, _runs_when_called, node):
+            with path.mute():
+                value = evaluate(path, function.scope, decorator.decorator)
+            found += [value] if contexts.decorates(value) else []
+    return found
+
+
+def _runs_when_called(node: cst.FunctionDef | cst.Lambda) -> bool:
+    return not any(walk(node, cst.Yield))
+
+
 def wrapped(path: Path, decorator: Value, value: Value) -> Value | None:
     """What a decorator of the file makes of a function or class; None for other decorators."""
+    method = find_method(decorator, "__call__") if isinstance(decorator, Instance) else None
+    if method is not None:
+        return call_function(path, None, method, Arguments([decorator, value]))
     if isinstance(decorator, BoundMethod) and decorator.function is not None:
         return call_function(path, None, decorator.function, Arguments([decorator.receiver, value]))
     return call_function(path, None, decorator, Arguments([value])) if isinstance(decorator, Function) else None

@@ -145,6 +145,25 @@ def enter(path: Path, value: Value) -> Value:
     return Unknown("context")
 
 
+def decorates(value: Value) -> bool:
+    """Whether it is a context that runs a function it decorates within itself, each time that is called."""
+    if isinstance(value, Context):
+        return True
+    if _own_method(value, "__enter__") is None or _own_method(value, "__call__") is not None:
+        return False
+    assert isinstance(value, Instance) and value.cls is not None
+    return not value.cls.externals().isdisjoint({"contextlib.ContextDecorator", *GRAD_OFF_OR_ON})
+
+
+def inside(path: Path, around: Sequence[Value], run: Callable[[], Value]) -> Value:
+    """What a function returns that runs within several contexts, the outermost first."""
+    if not around:
+        return run()
+    results: list[Value] = []
+    entered(path, around[0], lambda _: results.append(inside(path, around[1:], run)))
+    return results[0] if results else Unknown("context")
+
+
 def method_of(path: Path, context: Value, name: str, given: Value | None) -> Value:
     """A method of a context: entered and left by hand, or a stack of them."""
     if name == "__enter__":

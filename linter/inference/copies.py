@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference.name_uses import uses_of
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import Function, TensorValue
-from stridelint.rules.forms.walking import walk
+from stridelint.rules.contract.answers import Confidence
 
 
-def is_unread(path: Path, copy: TensorValue, node: cst.CSTNode | None) -> bool:
-    """Whether the expression by which a copy is reached is all that knows it, or a name that is only written to."""
+def unread(path: Path, copy: TensorValue, node: cst.CSTNode | None) -> Confidence | None:
+    """How sure it is that a copy reached by an expression is lost: the expression is all that knows it, or a name that nothing
+    reads afterwards, and before only for its numbers. None if something may read it."""
     made = copy.copied
     if node is None or made is None:
-        return False
+        return None
     bottom = _reach(node, made.node)
-    if bottom is made.node or (isinstance(bottom, cst.Call) and _is_pure_helper(path, bottom)):
-        return True
+    if _makes(path, bottom, made.node):
+        return made.confidence
     if not isinstance(bottom, cst.Name):
-        return False
+        return None
     body = path.frames[-1].function.node if path.frames else path.program.module
-    value = path.program.once(body, _only_written, body).get(bottom.value)
-    if value is None:
-        return False
-    origin = _reach(value, made.node)
-    return origin is made.node or (isinstance(origin, cst.Call) and _is_pure_helper(path, origin))
+    uses = path.program.once(body, uses_of, body).get(bottom.value)
+    if uses is None or not uses.is_last(bottom) or not _makes(path, _reach(uses.assigned[0][1], made.node), made.node):
+        return None
+    return min(made.confidence, Confidence.LIKELY) if uses.read else made.confidence
+
+
+def _makes(path: Path, node: cst.CSTNode, made: cst.CSTNode) -> bool:
+    return node is made or (isinstance(node, cst.Call) and _is_pure_helper(path, node))
 
 
 def copied_expression(node: cst.CSTNode) -> cst.CSTNode | None:
@@ -60,38 +65,3 @@ def _is_pure_helper(path: Path, call: cst.Call) -> bool:
         return False
     function = scope.get(path, call.func.value)
     return isinstance(function, Function) and path.program.once(function.node, is_pure, function.node)
-
-
-def _only_written(body: cst.CSTNode) -> dict[str, cst.CSTNode]:
-    """Names of a function that are assigned once and then only written to, with what they are assigned."""
-    assigned: dict[str, list[cst.CSTNode]] = {}
-    writes: dict[str, int] = {}
-    total: dict[str, int] = {}
-    for node in walk(body, cst.Name, cst.Attribute, cst.Assign, cst.AugAssign, cst.Expr):
-        if isinstance(node, cst.Name):
-            total[node.value] = total.get(node.value, 0) + 1
-        elif isinstance(node, cst.Attribute):
-            total[node.attr.value] = total.get(node.attr.value, 0) - 1  # another name that is only spelled alike
-        elif isinstance(node, cst.Assign) and len(node.targets) == 1 and isinstance(node.targets[0].target, cst.Name):
-            assigned.setdefault(node.targets[0].target.value, []).append(node.value)
-        for target in _written(node):
-            name = _reach(target, target if isinstance(target, cst.Name) else body)
-            if isinstance(name, cst.Name):
-                writes[name.value] = writes.get(name.value, 0) + 1
-    return {
-        name: values[0]
-        for name, values in assigned.items()
-        if len(values) == 1 and total[name] == writes.get(name, 0) + 1
-    }
-
-
-def _written(node: cst.CSTNode) -> list[cst.CSTNode]:
-    """What a statement changes in place."""
-    if isinstance(node, cst.Expr) and isinstance(node.value, cst.Call) and isinstance(node.value.func, cst.Attribute):
-        name = node.value.func.attr.value
-        return [node.value.func.value] if name.endswith("_") and not name.startswith("_") else []
-    if isinstance(node, cst.AugAssign):
-        return [node.target]
-    if isinstance(node, cst.Assign):
-        return [each.target for each in node.targets if isinstance(each.target, cst.Subscript)]
-    return []

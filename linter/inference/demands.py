@@ -6,7 +6,7 @@ import libcst as cst
 
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.emit import emit, operand
-from stridelint.linter.inference.values import TensorValue
+from stridelint.linter.inference.values import Function, TensorValue
 from stridelint.rules.events import Form
 from stridelint.rules.forms.walking import walk
 
@@ -21,19 +21,46 @@ def refused(path: Path, node: cst.CSTNode, test: cst.BaseExpression) -> None:
     tensor, query, written = path.denied
     if any(each is query for each in walk(test)):
         source = operand(path, tensor, written)
-        passed = _passing_call(path, tensor)
+        passed = _passing_call(path, tensor, written)
         sites = {} if passed is None else {"passed": passed}
         call = path.program.text(passed)
         emit(path, "refused", Form.METHOD, node, {"input": source, "call": call}, (source,), sites=sites)
 
 
-def _passing_call(path: Path, tensor: TensorValue) -> cst.CSTNode | None:
-    """The call that hands on the tensor from where its layout was decided."""
+def _passing_call(path: Path, tensor: TensorValue, written: cst.CSTNode | None) -> cst.CSTNode | None:
+    """The call that hands on the tensor from where its layout was decided; else from where it is no parameter."""
     decided = tensor.story[-1][1] if tensor.story else None
     for frame, inner in zip(reversed(path.frames[:-1]), reversed(path.frames[1:])):
         if any(each is decided for each in walk(frame.function.node)):
             return inner.call
-    return path.frames[0].call if path.frames else None
+    passed = None
+    for frame in reversed(path.frames):
+        if not isinstance(frame.call, cst.Call):
+            break
+        argument = _argument(frame.function, frame.call, _root(written))
+        if passed is not None and argument is None:
+            break
+        passed, written = frame.call, argument
+    return passed
+
+
+def _root(node: cst.CSTNode | None) -> str:
+    """The name with which `x.detach()[0]` begins."""
+    while isinstance(node, (cst.Attribute, cst.Subscript, cst.Call)):
+        node = node.func if isinstance(node, cst.Call) else node.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def _argument(function: Function, call: cst.Call, name: str) -> cst.CSTNode | None:
+    """What a call passes for a parameter of its function."""
+    params = function.node.params
+    names = [each.name.value for each in (*params.posonly_params, *params.params)]
+    if function.owner is not None and names[:1] in (["self"], ["cls"]):
+        del names[0]
+    for index, arg in enumerate(call.args):
+        if arg.keyword.value == name if arg.keyword is not None else names[index : index + 1] == [name] and not arg.star:
+            return arg.value
+    return None
 
 
 def _is_test(node: cst.CSTNode) -> bool:

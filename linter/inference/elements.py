@@ -6,7 +6,16 @@ from collections.abc import Callable, Sequence as Items
 from functools import reduce
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.values import Constant, Instance, Mapping, Sequence, TensorValue, Unknown, Value
+from stridelint.linter.inference.values import (
+    Constant,
+    Instance,
+    Mapping,
+    Number,
+    Sequence,
+    TensorValue,
+    Unknown,
+    Value,
+)
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.sizes import Size
 
@@ -21,6 +30,43 @@ def like(path: Path, seen: Items[Value]) -> Callable[[], Value] | None:
     return lambda: renewed(path, common)
 
 
+def repeated(path: Path, seen: Items[Value]) -> Callable[[], Value] | None:
+    """The same where a list is repeated: one element stands for all, also a number."""
+    return (lambda: seen[0]) if len(seen) == 1 else like(path, seen)
+
+
+def added(path: Path, sequence: Sequence, values: Items[Value]) -> None:
+    """A list of unknown length gets these too."""
+    known = sequence.fresh_element()
+    sequence.element = None if isinstance(known, Unknown) else like(path, [known, *values])
+
+
+def of_mapping(path: Path, mapping: Mapping, *more: Value) -> Callable[[], Value] | None:
+    """What stands for the value of a key that is not known, which may also be one of `more`; None if nothing is known of it."""
+    seen = [*mapping.entries.values(), *more]
+    if mapping.open:
+        if mapping.element is None:
+            return None
+        seen.append(mapping.element())
+    if len(seen) < 2:
+        return repeated(path, seen) if seen else None
+    return like(path, seen) if all(isinstance(each, TensorValue) for each in seen) else None
+
+
+def stored(path: Path, mapping: Mapping, value: Value) -> None:
+    """A dict gets a value under a key that is not known."""
+    if mapping.element is not None:
+        mapping.element = like(path, [mapping.element(), value])
+    elif not mapping.open:
+        mapping.element = like(path, [value])
+    mapping.open = True
+
+
+def any_of(sequence: Sequence) -> list[Value]:
+    """Elements that stand for all of them."""
+    return list(sequence.items) if sequence.items is not None else [sequence.fresh_element()]
+
+
 def renewed(path: Path, value: Value) -> Value:
     """Another value about which the same is known: a tensor in memory of its own, a size that may differ."""
     if isinstance(value, TensorValue):
@@ -30,7 +76,9 @@ def renewed(path: Path, value: Value) -> Value:
     if isinstance(value, Sequence) and value.items is not None:
         return Sequence([renewed(path, each) for each in value.items], value.kind)
     if isinstance(value, Mapping):
-        return Mapping({key: renewed(path, each) for key, each in value.entries.items()}, value.open)
+        copied = Mapping({key: renewed(path, each) for key, each in value.entries.items()}, value.open)
+        copied.element = value.element
+        return copied
     if isinstance(value, Constant) and not isinstance(value.value, (str, type(None))):
         return Unknown()
     return value
@@ -51,6 +99,8 @@ def _common(one: Value, other: Value) -> Value:
         return one if same else Unknown("element")
     elif isinstance(one, Constant) and isinstance(other, Constant):
         return one if one.value == other.value or not isinstance(one.value, (str, type(None))) else Unknown("element")
+    elif isinstance(one, Number) and isinstance(other, Number):
+        return one if one.kind == other.kind else Unknown("element")
     return one if type(one) is type(other) else Unknown("element")
 
 

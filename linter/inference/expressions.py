@@ -283,7 +283,8 @@ def _comprehension(path: Path, scope: Scope, node: cst.ListComp | cst.GeneratorE
     )
     if exhaustive:
         return Sequence(items, "list")
-    return Sequence(None, "list", elements.like(path, items))
+    same = isinstance(node.elt, (cst.Integer, cst.Float)) and len(items) == 1
+    return Sequence(None, "list", elements.repeated(path, items) if same else elements.like(path, items))
 
 
 def _dict_comprehension(path: Path, scope: Scope, node: cst.DictComp) -> Value:
@@ -293,11 +294,12 @@ def _dict_comprehension(path: Path, scope: Scope, node: cst.DictComp) -> Value:
         key = operators.hashable(evaluate(path, inner, node.key))
         value = evaluate(path, inner, node.value)
         if key is None:
-            result.open = True
+            elements.stored(path, result, value)
         else:
             result.entries[key] = value
 
-    if not _run_comprehension(path, Comprehension(scope), node.for_in, add):
+    if not _run_comprehension(path, Comprehension(scope), node.for_in, add) and not result.open:
+        result.element = elements.of_mapping(path, result)
         result.open = True
     return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stridelint.linter.inference import named_tuples
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     ArrayValue,
@@ -68,6 +69,9 @@ def _elements(path: Path, instance: Instance) -> tuple[list[Value], bool]:
 
     if instance.external == data.LOADER:
         return data.batches(path, instance)
+    parts = named_tuples.as_sequence(instance)
+    if parts is not None:
+        return parts.items or [], True
     children = child_modules(instance)
     if children is not None:
         return list(children), True

@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import testing
+from stridelint.linter.inference import elements, testing
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     FALSE,
@@ -198,11 +198,8 @@ def augmented(path: Path, node: cst.AugAssign, left: Value, right: Value) -> Val
     if isinstance(right, TensorValue):
         return _tensor_binary(path, name, node, left, right, Form.OPERATOR)
     if isinstance(left, Sequence) and left.kind == "list" and name == "add":
-        left.items = (
-            [*left.items, *right.items]
-            if left.items is not None and isinstance(right, Sequence) and right.items is not None
-            else None
-        )
+        joined = python_binary(path, name, left, right)
+        left.items, left.element = (joined.items, joined.element) if isinstance(joined, Sequence) else (None, None)
         return left
     return python_binary(path, name, left, right)
 
@@ -228,8 +225,17 @@ def python_binary(path: Path, name: str, left: Value, right: Value) -> Value:
         order = ("bool", "integer", "float", "complex")
         kind = max((each for each in kinds if each is not None), key=order.index)
         kind = "integer" if kind == "bool" else kind
-        return Number("float" if name == "div" and kind == "integer" else kind)
+        kind = "float" if name == "div" and kind == "integer" else kind
+        # Sizes divided by sizes are mostly whole: `height / 2`.
+        divided = name == "div" and any(isinstance(each, Number) for each in (left, right))
+        return Number(kind, divided or (name in ("add", "sub", "mul", "div") and any(map(_is_fraction, (left, right)))))
     return Unknown()
+
+
+def _is_fraction(value: Value) -> bool:
+    if isinstance(value, Number):
+        return value.fraction
+    return isinstance(value, Constant) and isinstance(value.value, float) and not value.value.is_integer()
 
 
 def number_kind(value: Value) -> str | None:
@@ -279,7 +285,9 @@ def _sequences(path: Path, name: str, left: Value, right: Value) -> Value:
         return Unknown()
     if name == "add" and isinstance(left, Sequence) and isinstance(right, Sequence):
         if left.items is None or right.items is None:
-            return Sequence(None, left.kind, left.element or right.element)
+            seen = [*elements.any_of(left), *elements.any_of(right)]
+            unknown = any(isinstance(each, Unknown) for each in seen)
+            return Sequence(None, left.kind, None if unknown else elements.like(path, seen))
         return Sequence([*left.items, *right.items], left.kind)
     if name == "mul":
         sequence, count = (left, right) if isinstance(left, Sequence) else (right, left)
@@ -292,7 +300,8 @@ def _sequences(path: Path, name: str, left: Value, right: Value) -> Value:
         ):
             return Sequence(sequence.items * times, sequence.kind)
         if isinstance(sequence, Sequence):
-            return Sequence(None, sequence.kind, sequence.element)
+            seen = elements.any_of(sequence)
+            return Sequence(None, sequence.kind, elements.repeated(path, seen) if seen else None)
     return Unknown()
 
 
@@ -514,7 +523,7 @@ def contained(path: Path, left: Value, right: Value) -> Value:
     """`left in right`."""
     if isinstance(right, Mapping):
         key = hashable(left)
-        if key is not None and key in right.entries:
+        if right.has(key):
             return TRUE
         return FALSE if key is not None and not right.open else Condition(("in", _key(left), right.identity))
     if isinstance(right, Sequence) and right.items is not None:

@@ -22,6 +22,7 @@ class Usage:
     writes: expressions and statements that write into it, calls of torch with `out=out` among them.
     handed: other calls with `out=out`, which may do anything.
     rebindings: assignments to the name. reads: it is also an input, or something else altogether, such as a stream.
+    filled: at this point of the reading it surely was the out= of a call of torch; rereads: its numbers are read after that.
     returns_values: some `return` has a value. aliased: what a write returns is used, so that something else may be `out` too.
     """
 
@@ -30,13 +31,20 @@ class Usage:
     handed: list[cst.CSTNode] = field(default_factory=list)
     rebindings: list[cst.Assign] = field(default_factory=list)
     reads: bool = False
+    filled: bool = False
+    rereads: bool = False
     returns_values: bool = False
     aliased: bool = False
 
     @property
     def is_contract(self) -> bool:
         """It works like torch's `out=`, as far as that shows."""
-        return not self.reads and (self.optional or bool(self.writes))
+        return not self.reads and (self.optional or (bool(self.writes) and not self.rereads))
+
+    def read(self) -> None:
+        """Its numbers are used."""
+        self.rereads |= self.filled
+        self.reads |= not self.filled
 
 
 def usage(function: cst.FunctionDef) -> Usage:
@@ -47,13 +55,28 @@ def usage(function: cst.FunctionDef) -> Usage:
         if param.name.value == "out":
             found.optional = isinstance(param.default, cst.Name) and param.default.value == "None"
     found.optional |= any(param.name.value == "out" for param in params.kwonly_params)
-    _visit(function.body, found)
+    for statement in function.body.body:
+        _visit(statement, found)
+        found.filled |= isinstance(statement, cst.SimpleStatementLine) and any(_fills(each) for each in statement.body)
     return found
+
+
+def _fills(small: cst.CSTNode) -> bool:
+    """A statement `torch.add(a, b, out=out)` or `out.copy_(a)`."""
+    call = small.value if isinstance(small, cst.Expr) else None
+    if not isinstance(call, cst.Call):
+        return False
+    if isinstance(call.func, cst.Attribute) and _is_out(call.func.value):
+        return call.func.attr.value == "copy_"
+    return _of_torch(call.func) and any(
+        arg.keyword is not None and arg.keyword.value == "out" and _is_out(arg.value) for arg in call.args
+    )
 
 
 def _visit(node: cst.CSTNode, found: Usage) -> None:
     if isinstance(node, cst.Name):
-        found.reads |= node.value == "out"
+        if node.value == "out":
+            found.read()
         return
     if isinstance(node, cst.Comparison) and _is_out(node.left) and isinstance(node.comparisons[0].operator, (cst.Is, cst.IsNot)):
         return
@@ -112,7 +135,8 @@ def _visit_target(target: cst.BaseExpression, node: cst.Assign, found: Usage) ->
 def _visit_call(node: cst.Call, found: Usage) -> None:
     function = node.func
     if isinstance(function, cst.Name) and function.value in ("isinstance", "len", "print", "type"):
-        found.reads |= function.value == "print" and any(_is_out(arg.value) for arg in node.args)
+        if function.value == "print" and any(_is_out(arg.value) for arg in node.args):
+            found.read()
         return
     if isinstance(function, cst.Attribute) and _root_is_out(function.value) and function.attr.value.endswith("_"):
         found.writes.append(node)

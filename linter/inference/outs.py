@@ -49,6 +49,7 @@ def parameter(function: cst.FunctionDef) -> OutParameter | None:
         aliased=known.aliased,
         rebound=Site(known.rebindings[-1]) if known.rebindings else None,
         returns_values=known.returns_values,
+        rereads=known.rereads,
     )
 
 
@@ -87,6 +88,7 @@ def left(path: Path, frame: Frame, result: Value) -> None:
         "value": plain(path, result),
         "called": frame.call is not None and isinstance(given, TensorValue) and given.proven,
         "function": frame.out_parameter,
+        "named": frame.returning is not None and isinstance(frame.returning.value, cst.Name) and frame.returning.value.value == "out",
     }
     emit(path, "return", Form.FUNCTION, node, arguments, ())
 

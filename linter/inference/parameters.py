@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import assumptions
+from stridelint.linter.inference import assumptions, refilled
 from stridelint.linter.inference.attributes import class_scope, decorator_names
 from stridelint.linter.inference.calls import instantiate
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised
@@ -18,6 +18,7 @@ from stridelint.linter.inference.values import (
     External,
     Function,
     Instance,
+    Mapping,
     MemoryFormat,
     Number,
     Sequence,
@@ -115,11 +116,30 @@ def _constructed(path: Path, cls: Class) -> Instance:
     instance.hazy = (
         path.program.once(cls.node, reassigned, cls) & set(instance.attributes) if init is not None else set()
     )
+    for name in path.program.once(cls.node, filled_later, cls) & set(instance.attributes):
+        _forget_items(instance.attributes[name])
     return instance
+
+
+def _forget_items(container: Value) -> None:
+    """What is in a dict under keys that are not known, or in a list, may be anything by now."""
+    if isinstance(container, Mapping):
+        container.open, container.element = True, None
+    elif isinstance(container, Sequence) and container.kind == "list":
+        container.items, container.element = None, None
 
 
 def reassigned(cls: Class) -> set[str]:
     """Attributes of `self` assigned in methods that the constructor does not call."""
+    return {name for node in _later_methods(cls) for name in _assigned_attributes(node)}
+
+
+def filled_later(cls: Class) -> set[str]:
+    """Attributes of `self` that such methods store items in."""
+    return {name for node in _later_methods(cls) for name in refilled.attributes(node)}
+
+
+def _later_methods(cls: Class) -> list[cst.FunctionDef]:
     methods = {
         statement.name.value: statement
         for owner in cls.linearized()
@@ -133,7 +153,7 @@ def reassigned(cls: Class) -> set[str]:
         if name in methods and name not in reached:
             reached.add(name)
             waiting += _own_calls(methods[name])
-    return {name for key, node in methods.items() if key not in reached for name in _assigned_attributes(node)}
+    return [node for key, node in methods.items() if key not in reached]
 
 
 def _own_calls(node: cst.CSTNode) -> list[str]:

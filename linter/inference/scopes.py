@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from stridelint.linter.inference import refilled, registries
 from stridelint.linter.inference.imports import absolute, imported
 from stridelint.linter.inference.values import Class, External, Function, Unknown, Value
 from stridelint.rules.contract.answers import Confidence
@@ -39,8 +41,19 @@ class ModuleIndex:
         self.package = package
         self.stars: list[str] = []
         self.bindings: dict[str, list[Binding]] = {}
+        self._module = module
         for statement in flat_statements(module.body):
             self._add(statement)
+
+    @functools.cached_property
+    def fillers(self) -> dict[str, registries.Fillers]:
+        """By name of a container: the statements that fill it."""
+        return registries.fillers_of(list(flat_statements(self._module.body)))
+
+    @functools.cached_property
+    def filled_in_functions(self) -> set[str]:
+        """Names of containers that functions store items in."""
+        return refilled.names_in_functions(self._module)
 
     def _add(self, statement: cst.CSTNode) -> None:
         if isinstance(statement, cst.FunctionDef):
@@ -310,6 +323,9 @@ class ModuleScope(Scope):
         finally:
             self._pending.discard(name)
         self.values.setdefault(name, Unknown(name))
+        for each in bound_names(binding.node):
+            if each in self.values:
+                registries.complete(path, self, each, self.values[each])
         return super().get(path, name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import operators
+from stridelint.linter.inference import elements, named_tuples, operators
 from stridelint.linter.inference.attributes import set_attribute
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
@@ -73,8 +73,9 @@ def unpacked(path: Path, value: Value, count: int, star: int | None) -> list[Val
         items = shape_value(shape).items if shape is not None else None
     elif isinstance(value, TensorValue):
         items = _tensor_rows(path, value, count) if star is None else None
-    elif isinstance(value, Instance) and value.cls is not None and "typing.NamedTuple" in value.cls.externals():
-        items = list(value.attributes.values())
+    elif isinstance(value, Instance):
+        parts = named_tuples.as_sequence(value)
+        items = None if parts is None else parts.items
     if items is not None and star is None and len(items) == count:
         return items
     if items is not None and star is not None and len(items) >= count - 1:
@@ -131,7 +132,7 @@ def _set_item(path: Path, scope: Scope, target: cst.Subscript, value: Value, nod
     if isinstance(owner, Mapping):
         key = operators.hashable(index)
         if key is None:
-            owner.open = True
+            elements.stored(path, owner, value)
         else:
             owner.entries[key] = value
     elif isinstance(owner, Sequence):
@@ -140,6 +141,8 @@ def _set_item(path: Path, scope: Scope, target: cst.Subscript, value: Value, nod
             owner.items[position] = value
         elif owner.items is not None:
             owner.items, owner.element = None, None
+        else:
+            elements.added(path, owner, [value])
     elif isinstance(owner, TensorValue):
         from stridelint.linter.inference.torch_api.stores import tensor_store
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import operators
+from stridelint.linter.inference import elements, named_tuples, operators
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     ArrayValue,
@@ -38,17 +38,23 @@ def item(path: Path, owner: Value, index: Value, node: cst.Subscript) -> Value:
         return _sequence_item(path, owner, index)
     if isinstance(owner, Mapping):
         key = operators.hashable(index)
-        if key is not None and key in owner.entries:
+        if owner.has(key):
             return owner.entries[key]
         if key is not None and owner.factory is not None:
             from stridelint.linter.inference.torch_api.python_objects import missing_entry
 
             return missing_entry(path, owner, key, node) or Unknown("item")
-        return Unknown("item")
+        made = None
+        if key is None:
+            made = elements.of_mapping(path, owner, *_made_for_any(path, owner, node))
+        elif owner.open:
+            made = owner.element
+        return Unknown("item") if made is None else made()
     if isinstance(owner, ShapeOf):
         return _shape_item(path, owner, index)
     if isinstance(owner, Instance):
-        return _instance_item(path, owner, index)
+        parts = named_tuples.as_sequence(owner)
+        return _instance_item(path, owner, index) if parts is None else _sequence_item(path, parts, index)
     if isinstance(owner, ArrayValue):
         from stridelint.linter.inference.torch_api.numpy_api import array_item
 
@@ -77,6 +83,16 @@ def _unknown_item(path: Path, owner: Unknown, index: Value, node: cst.Subscript)
             as_tensor(path, picked).copied = Copied(as_tensor(path, owner), node, Confidence.CERTAIN)
         return picked
     return owner.attributes.setdefault(f"[{key!r}]", Unknown("item"))
+
+
+def _made_for_any(path: Path, owner: Mapping, node: cst.Subscript) -> list[Value]:
+    """What a dict with defaults makes for a key that it does not hold."""
+    from stridelint.linter.inference.calls import call
+    from stridelint.linter.inference.values import Arguments
+
+    if owner.factory is None or owner.open:
+        return []
+    return [call(path, node, owner.factory, Arguments())]  # type: ignore[arg-type]  # a site, as good as a call's
 
 
 def _sequence_item(path: Path, owner: Sequence, index: Value) -> Value:

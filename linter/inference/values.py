@@ -65,11 +65,15 @@ class SizeValue(Value):
 
 
 class Number(Value):
-    """A Python number of a known kind ("bool", "integer", "float", "complex") but unknown value."""
+    """A Python number of a known kind ("bool", "integer", "float", "complex") but unknown value.
 
-    def __init__(self, kind: str) -> None:
+    fraction: it is computed in a way that gives fractions; a float may well be whole.
+    """
+
+    def __init__(self, kind: str, fraction: bool = False) -> None:
         super().__init__()
         self.kind = kind
+        self.fraction = fraction
 
 
 class Condition(Value):
@@ -194,6 +198,7 @@ class Sequence(Value):
     """A tuple or list. `items` None: unknown length, every element like `element` (made anew for each).
 
     fields: names of the items of a named tuple, such as torch's (values, indices).
+    limit: of a deque, how many items it holds at most.
     """
 
     def __init__(
@@ -204,6 +209,7 @@ class Sequence(Value):
         self.kind = kind
         self.element = element
         self.fields: tuple[str, ...] = ()
+        self.limit: int | None = None
 
     def fresh_element(self) -> Value:
         """An element about which only the kind is known."""
@@ -219,13 +225,25 @@ class ShapeOf(Value):
 
 
 class Mapping(Value):
-    """A dict. `open`: it may hold other keys too. `factory`: what makes the value of a key that is asked for first."""
+    """A dict. `open`: it may hold other keys too. `factory`: what makes the value of a key that is asked for first; `fill`: what
+    puts in the entry of a key that is asked for, if there is one.
+
+    element: makes what is like the values of those other keys, where something is known of all of them.
+    """
 
     def __init__(self, entries: dict[Any, Value] | None = None, open: bool = False) -> None:
         super().__init__()
         self.entries = entries if entries is not None else {}
         self.open = open
         self.factory: Value | None = None
+        self.element: Callable[[], Value] | None = None
+        self.fill: Callable[[object], None] | None = None
+
+    def has(self, key: object) -> bool:
+        """Whether there is an entry of a key; not None."""
+        if self.fill is not None and key is not None and key not in self.entries:
+            self.fill(key)
+        return key is not None and key in self.entries
 
 
 class Slice(Value):
@@ -435,10 +453,11 @@ def as_sizes(value: Value | None) -> Dims | None:
     """Several sizes where the code must mean integers: one that is not known is a symbol, the same each time."""
     if not isinstance(value, Sequence) or value.items is None:
         return None
-    return tuple(_size(item) for item in value.items)
+    return tuple(as_size(item) for item in value.items)
 
 
-def _size(value: Value) -> Dim:
+def as_size(value: Value) -> Dim:
+    """An integer, which the code must mean: one that is not known is a symbol, the same each time."""
     dim = as_dim(value)
     if dim is None and isinstance(value, Unknown):
         dim = as_dim(value.attributes.setdefault("int()", SizeValue(sizes.Size.fresh(value.why or "size"))))

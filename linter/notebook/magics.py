@@ -16,7 +16,7 @@ PYTHON_CELLS = frozenset({"capture", "debug", "prun", "python", "python3", "time
 _COMMANDS = (
     "cat cd clear conda cp env less ll load_ext ls mamba man matplotlib mkdir more mv pip pwd rm rmdir run time timeit uv"
 ).split()
-_UNKNOWN = "get_ipython()"
+UNKNOWN = "get_ipython()"
 _CELL = re.compile(r"\s*%%(\w*)\s*(\w*)")
 _NO_TARGET = ("", *"!%<>+-*/&|^@:")  # what a comparison or another assignment has before its `=`
 _MAGIC = re.compile(r"\s*[%!?]")
@@ -36,7 +36,7 @@ def plain(lines: Sequence[str]) -> list[str] | None:
     if cell is not None:
         if cell[1] not in PYTHON_CELLS:
             return None
-        result[first] = f"{cell[2]} = {_UNKNOWN}" if cell[1] == "capture" and cell[2] else ""
+        result[first] = f"{cell[2]} = {UNKNOWN}" if cell[1] == "capture" and cell[2] else ""
     state = _State()
     is_command = False  # and goes on in the next line
     for index, line in enumerate(result):
@@ -57,10 +57,10 @@ def _replaced(line: str) -> str:
     indent = line[: len(line) - len(line.lstrip())]
     target, equals, value = line.partition("=")
     if value.lstrip()[:1] in ("!", "%") and "#" not in target and target.strip()[-1:] not in _NO_TARGET:
-        return f"{target}{equals} {_UNKNOWN}"
+        return f"{target}{equals} {UNKNOWN}"
     if _MAGIC.match(line):
         assigning = _ASSIGNING.match(line)
-        return f"{indent}{assigning[1]} = {_UNKNOWN}" if assigning is not None else f"{indent}pass"
+        return f"{indent}{assigning[1]} = {UNKNOWN}" if assigning is not None else f"{indent}pass"
     if _QUESTION.fullmatch(line) or (_COMMAND.match(line) and not _is_python(line)):
         return f"{indent}pass"
     return line

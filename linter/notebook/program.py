@@ -46,7 +46,6 @@ class Program(NamedTuple):
         first = self.cells[index - 1].first if index else 1
         return range(first, self.cells[index].first if index < len(self.cells) else len(self.lines) + 1)
 
-
     def as_written(self, path: str, outcome: Outcome) -> Outcome:
         """What came of the program: code as the cells have it, and without fixes, as notebooks are not written."""
 

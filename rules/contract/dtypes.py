@@ -9,7 +9,6 @@ unknown dtypes.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -54,6 +53,11 @@ DTYPES: dict[str, DType] = {
     "complex64": DType("complex", 64),
     "complex128": DType("complex", 128),
 }
+
+# Those that operators are measured with; of others the table of operators tells nothing of its own.
+MEASURED = (
+    "bool", "uint8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
 
 ALIASES = {
     "short": "int16",
@@ -143,8 +147,9 @@ def promote_types(left: str, right: str) -> str | None:
 
 
 _ALL = frozenset(DTYPES)
-# Operands by how much their dtype counts: tensors with axes, 0-dim tensors, Python numbers.
-_CATEGORIES = (0, 1, 2)
+# Operands are of categories, by how much their dtype counts: 0, tensors with axes; 1, 0-dim tensors; 2, Python numbers.
+# What those of each category may promote to together.
+_State: TypeAlias = tuple[frozenset[str | None], frozenset[str | None], frozenset[str | None]]
 
 
 def _merged(current: str | None, added: str) -> tuple[str | None, bool]:
@@ -200,16 +205,26 @@ def possible_types(operands: Sequence[Operand], default_dtype: str) -> frozenset
 
 @functools.lru_cache(maxsize=4096)
 def _reachable(choices: tuple[_Choice, ...]) -> frozenset[str]:
-    results: set[str | None] = set()
-    for categories in itertools.product(*(choice.categories for choice in choices)):
-        with_axes, zero_dim, numbers = (
-            functools.reduce(
-                _all_merged, (choice.dtypes for choice, each in zip(choices, categories) if each == category), _NOTHING
-            )
-            for category in _CATEGORIES
-        )
-        results |= _all_combined(with_axes, _all_combined(zero_dim, numbers))
+    # Many ways to share out the operands among the categories come to the same: without that their number would double with each.
+    states = {(_NOTHING, _NOTHING, _NOTHING)}
+    for choice in choices:
+        states = {_with(state, category, choice.dtypes) for state in states for category in choice.categories}
+    results = {
+        each
+        for with_axes, zero_dim, numbers in states
+        for each in _all_combined(with_axes, _all_combined(zero_dim, numbers))
+    }
     return frozenset(each for each in results if each is not None)
+
+
+def _with(state: _State, category: int, added: frozenset[str]) -> _State:
+    """A state after one more operand of that category."""
+    with_axes, zero_dim, numbers = state
+    if category == 0:
+        return _all_merged(with_axes, added), zero_dim, numbers
+    if category == 1:
+        return with_axes, _all_merged(zero_dim, added), numbers
+    return with_axes, zero_dim, _all_merged(numbers, added)
 
 
 # What a category promotes to before it has an operand.

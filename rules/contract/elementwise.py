@@ -53,6 +53,27 @@ def _broadcast(column: Sequence[Dim], assume_legal: bool) -> Dim | None:
     return None
 
 
+def broadcast_shape_of_rank(*shapes: Dims) -> Dims | None:
+    """The broadcast shape, with an unknown size of its own for each axis where two different unknown sizes face each other:
+    in a legal call they are equal, or one of them is 1. None where the shapes do not fit."""
+    likely = broadcast_shapes(*shapes, assume_legal=True)
+    if likely is None:
+        return None
+    result = list(likely)
+    for axis in range(1, len(result) + 1):
+        column = [shape[-axis] for shape in shapes if len(shape) >= axis and shape[-axis] != 1]
+        if isinstance(result[-axis], sizes.Size) and len(set(column)) > 1:
+            result[-axis] = _alike(column) or sizes.Size.fresh("size")
+    return tuple(result)
+
+
+def _alike(column: Sequence[Dim]) -> Dim | None:
+    """The simplest of several sizes computed from one: where that is above 1 all of them are, and so they are equal."""
+    if len(frozenset().union(*(sizes.leaves(dim) for dim in column))) > 1:
+        return None
+    return next((dim for dim in column if isinstance(dim, sizes.Size) and dim.symbol is not None), None)
+
+
 def cast_copies(operands: Sequence[Operand], dtype: str | None, device: str | None) -> list[TensorFacts]:
     """The tensors that TensorIterator reads: on CPU an operand of another dtype than the common one is first copied.
 

@@ -77,13 +77,15 @@ def fillings(
     return sorted(found, key=lambda one: sum(math.prod(facts.concrete_shape or ()) for facts in one[1]))
 
 
-def _instances(tensors: Sequence[TensorFacts], extra: Sequence[Dims], broadcast: bool) -> Iterator[_Instance]:
+def _instances(
+    tensors: Sequence[TensorFacts], extra: Sequence[Dims], broadcast: bool, result: Sequence[Dims] = ()
+) -> Iterator[_Instance]:
     bound = _unify(tensors) if broadcast else {}
-    shapes, strides, asked = (
+    shapes, strides, made, asked = (
         [tuple(_substituted(dim, bound) for dim in group) for group in groups if group is not None]
-        for groups in ([tensor.shape for tensor in tensors], [tensor.strides for tensor in tensors], extra)
+        for groups in ([tensor.shape for tensor in tensors], [tensor.strides for tensor in tensors], result, extra)
     )
-    groups = [*shapes, *strides, *asked]
+    groups = [*shapes, *strides, *made, *asked]
     names: list[sizes.Atom] = []
     for dim in itertools.chain.from_iterable(groups):
         names += [atom for atom in sorted(sizes.leaves(dim), key=lambda atom: atom.identity) if atom not in names]
@@ -246,7 +248,7 @@ def lift_strides(
     if any(tensor.shape is None or tensor.strides is None for tensor in tensors):
         return None
     measured: list[tuple[_Instance, tuple[int, ...]]] = []
-    for one in _instances(tensors, (shape, *extra), broadcast):
+    for one in _instances(tensors, extra, broadcast, [shape]):
         strides = compute(one.tensors, one.extra[1:])
         if strides is not None and len(strides) == len(shape):
             measured.append((one, strides))
@@ -260,7 +262,8 @@ def lift_strides(
         if formula is None:
             return None
         lifted.append(formula)
-    return tuple(lifted)
+    bound = _unify(tensors) if broadcast else {}
+    return tuple(_substituted(stride, bound) for stride in lifted)
 
 
 def _fits(formula: sizes.SizeLike, axis: int, measured: Sequence[tuple[_Instance, tuple[int, ...]]]) -> bool:

@@ -11,17 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from stridelint.rules.contract import dtypes
 from stridelint.rules.contract.answers import Answer
-from stridelint.rules.contract.dtypes import DTYPES, Operand, Scalar, can_cast, kind_of
+from stridelint.rules.contract.dtypes import DTYPES, MEASURED, Operand, Scalar, can_cast, kind_of
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.messages import filled, split
 from stridelint.rules.contract.operators import Output, Variant
 from stridelint.rules.contract.result_rules import apply_rule
 from stridelint.rules.contract.verdict import FINE, UNKNOWN, Verdict
-
-# Dtypes the table was measured with; others behave by the rule, or are not known where there are exceptions to it.
-_MEASURED = frozenset(
-    ["bool", "uint8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
-)
 
 
 def scalar_kind(number: object) -> str | None:
@@ -178,8 +173,8 @@ def _effect(
     if asked:
         accepted = _by_class(output.with_dtype, result, out) if output.with_dtype else None
     elif source in output.but:
-        accepted = out in output.but[source] if out in _MEASURED else None
-    elif output.but and source not in _MEASURED:
+        accepted = out in output.but[source] if out in MEASURED else None
+    elif output.but and source not in MEASURED:
         accepted = None
     else:
         accepted = _by_class(output.out, result, out)

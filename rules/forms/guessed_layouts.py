@@ -19,6 +19,7 @@ from stridelint.rules.forms.layout_questions import (
     asked_format,
     format_of,
     integer,
+    is_method,
     is_strides,
     question,
     stride_axis,
@@ -125,16 +126,24 @@ class _Finder:
             return
         sides = (node.left, node.comparisons[0].comparator)
         for strides, other in (sides, sides[::-1]):
-            listed = isinstance(other, (cst.Tuple, cst.List)) and len(other.elements) >= 4
+            listed = isinstance(other, (cst.Tuple, cst.List)) and len(other.elements) >= 4 and not _is_of_one_shape(other)
             if self.is_strides(strides) and (listed or (is_strides(other) and _in_channels_last(other))):
                 yield Guess(node, "strides", self.text(node))
                 return
-        if (
-            _is_about_strides(*sides, self.known)
-            and _means_format(around)
-            and not _asks_for_sizes(_condition(node, around), but=node)
-        ):
+        if not _is_about_strides(*sides, self.known) or not _means_format(around):
+            return
+        condition = _condition(node, around)
+        first = next(each for each in below(condition) if each is node or self.is_about_strides(each))
+        if first is node and not _asks_for_sizes(condition, but=node) and not _asks_of_permuted(condition):
             yield Guess(node, "stride", self.text(node))
+
+    def is_about_strides(self, node: cst.CSTNode) -> bool:
+        """A comparison of one stride."""
+        return (
+            isinstance(node, cst.Comparison)
+            and len(node.comparisons) == 1
+            and _is_about_strides(node.left, node.comparisons[0].comparator, self.known)
+        )
 
     def is_strides(self, node: cst.CSTNode) -> bool:
         """`x.stride()`, or a name for it."""
@@ -266,6 +275,21 @@ def _is_about_strides(left: cst.CSTNode, right: cst.CSTNode, known: dict[str, st
     return axis is not None and (axis != -1 or integer(right) != 1)
 
 
+def _is_of_one_shape(strides: cst.Tuple | cst.List) -> bool:
+    """Several numbers in it: the tensor's sizes are known, and the memory of that one shape is asked for."""
+    return sum((integer(each.value) or 0) > 1 for each in strides.elements) > 1
+
+
+def _asks_of_permuted(condition: cst.CSTNode) -> bool:
+    """`x.permute(0, 2, 3, 1).is_contiguous()` as well: that is the question to be asked."""
+    for each in below(condition):
+        if isinstance(each, cst.Call) and is_method(each, "is_contiguous") and isinstance(each.func, cst.Attribute):
+            asked = each.func.value
+            if isinstance(asked, cst.Call) and any(is_method(asked, name) for name in ("permute", "movedim", "transpose")):
+                return True
+    return False
+
+
 def _in_channels_last(strides: cst.CSTNode) -> bool:
     """Strides of a tensor that is made channels_last for the comparison."""
     return any(
@@ -298,9 +322,9 @@ def _is_test(around: tuple[cst.CSTNode, ...]) -> bool:
 
 
 def _condition(node: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> cst.CSTNode:
-    """The whole condition that a comparison is part of."""
+    """The whole condition that a comparison is part of, joined by words or by `&` and `|`."""
     for each in reversed(around):
-        if not isinstance(each, (cst.BooleanOperation, cst.UnaryOperation)):
+        if not isinstance(each, (cst.BooleanOperation, cst.BinaryOperation, cst.UnaryOperation)):
             break
         node = each
     return node

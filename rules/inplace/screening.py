@@ -46,7 +46,9 @@ _FLOAT_RESULTS = _FLOATS | frozenset(
 _DEFAULT_FLOAT = frozenset({"zeros", "ones", "empty", "eye", "normal", "range"})
 _FROM_DATA = frozenset({"tensor", "as_tensor", "asarray", "array", "scalar_tensor", "full", "new_tensor", "new_full"})
 # Calls whose result holds what they are given.
-_HOLDERS = frozenset("nullcontext defaultdict deque partial closing OrderedDict chain cycle repeat islice".split())
+_HOLDERS = frozenset(
+    "nullcontext defaultdict deque partial closing OrderedDict chain cycle repeat islice _make _replace".split()
+)
 _SAME_TENSOR = frozenset({"T", "mT", "data", "values", "indices", "real", "value"})
 _IDENTITY = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.Dict, ast.DictComp)
@@ -183,7 +185,10 @@ class Low(Flow):
         if isinstance(node, (ast.Subscript, ast.Starred, ast.Await)):
             return [node.value]
         if isinstance(node, ast.Call):
-            return self._call(node)
+            made = self._call(node)
+            if isinstance(made, bool):
+                return made
+            return [*made, *(("", name + "()") for name in self._nodes.definitions.picked(node.func, unit))]
         if isinstance(node, ast.BinOp):
             return self._operation(node, unit)
         if isinstance(node, ast.UnaryOp):
@@ -199,6 +204,8 @@ class Low(Flow):
             return [node.left]
         if _is_integer(node.left):
             return [node.right]
+        if isinstance(node.left, _DISPLAYS) or isinstance(node.right, _DISPLAYS):
+            return [node.left, node.right]  # lists are joined
         if self._asked >= _MOST_ASKED:
             return [node.left]
         self._asked += 1
@@ -222,6 +229,8 @@ class Low(Flow):
             return self._looked_up(call)
         if name in self._functions:
             found: list[ast.expr | Key] = [("", name + "()")]
+            if name in self._nodes.definitions.tuples:
+                found += given
             return found + [("", each) for each in _PROTOCOL] if name in self._classes else found
         spread = [keyword.value for keyword in call.keywords if keyword.arg is None]
         if spread:

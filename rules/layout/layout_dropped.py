@@ -48,7 +48,8 @@ class LayoutDropped(Rule):
         (`masked_fill`, `index_select`, `repeat`, `cumsum`, `softmax`, `grid_sample` ...), `x.new_zeros(shape)`, `.contiguous()`
         right after the axes were permuted back or between two layers, `cat` with one row-major part, buffers made from the
         shape only, and custom operators whose fake kernel promises other strides than the real one. A softmax that a
-        module's `forward` returns, or of which an argmax is taken, ends a network and is left out.
+        module's `forward` returns, or of which an argmax is taken, ends a network and is left out, and so is what is converted
+        to a memory format at once.
 
     Why is this bad?
         From there on every convolution converts its input again, or the rest of the network runs in the slower layout.
@@ -225,7 +226,7 @@ c.copy_(x)
         if kept is None or event.result.rank != kept.facts.rank or event.result.shape is None:
             return
         answer, confidence = _is_row_major(event.result)
-        if answer is not Answer.YES:
+        if answer is not Answer.YES or event.then == "memory_format":
             return
         if event.op in ENDS and event.then not in ("", "mul", "add", "to", "float", "half"):
             confidence = Confidence.POSSIBLE

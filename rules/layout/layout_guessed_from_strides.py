@@ -81,6 +81,12 @@ def pack(x):
         """\
 import torch
 
+def is_channels_last_dense(x):
+    return x.ndim == 4 and x.stride(1) == 1 and x.permute(0, 2, 3, 1).is_contiguous()
+
+def is_packed(q):
+    return q.shape[2:] == (32, 128) and q.stride() == (q.shape[1] * 12288, 12288, 128, 1)
+
 def test_pool():
     y = torch.nn.functional.max_pool2d(torch.rand(2, 3, 4, 4).to(memory_format=torch.channels_last), 2)
     assert y.stride() == (12, 1, 6, 3)
@@ -109,7 +115,8 @@ def like(x, y):
     is_channels_last = y.stride(1) == 1
     order = sorted(range(x.dim()), key=lambda axis: -x.stride(axis))
     flag = conv.weight.is_contiguous(memory_format=torch.channels_last)
-    return nhwc, fmt, is_channels_last, order, flag
+    rows_channels_last = (x.stride(0) == 1) & (x.stride(1) > 1)
+    return nhwc, fmt, is_channels_last, order, flag, rows_channels_last
 """,
             (
                 (5, 12, MESSAGES["strides"].format("x.stride() == (h * w * c, 1, w * c, c)")),
@@ -117,6 +124,7 @@ def like(x, y):
                 (7, 24, MESSAGES["stride"].format("y.stride(1) == 1")),
                 (8, 13, MESSAGES["order"].format("sorted(range(x.dim()), key=lambda axis: -x.stride(axis))")),
                 (9, 12, MESSAGES["weight"].format("conv.weight.is_contiguous(memory_format=torch.channels_last)")),
+                (10, 27, MESSAGES["stride"].format("(x.stride(0) == 1)")),
             ),
         ),
     )

@@ -214,8 +214,10 @@ class _Writes:
         self.helpers = {function.name for function, _ in nodes.functions}
         self.assigned: dict[tuple[str, str], list[ast.expr]] = {}
         for node, unit in nodes.bindings:
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                self.assigned.setdefault((unit, node.targets[0].id), []).append(node.value)
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+            value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
+            if len(targets) == 1 and isinstance(targets[0], ast.Name) and value is not None:
+                self.assigned.setdefault((unit, targets[0].id), []).append(value)
 
     def units(self) -> frozenset[str]:
         """The units of those statements."""

@@ -79,12 +79,18 @@ def add_axis(x):
 add_axis(torch.rand(2, 3))
 """,
         """\
+import torch
 import torch.nn.functional as F
 
 def relative_shift(scores):
     n, heads, rows, columns = scores.shape
     scores = F.pad(scores, (1, 0)).view(n, heads, -1, rows)
     return scores[:, :, 1:].view(n, heads, rows, columns)
+
+def shift_of_the_first_axes(scores: torch.Tensor):
+    sizes = scores.shape
+    scores = scores.reshape(sizes[1], sizes[0], sizes[2], sizes[3])[1:]
+    return scores.reshape(sizes[0], sizes[1] - 1, sizes[2], sizes[3])
 """,
     )
     INVALID = (
@@ -147,11 +153,28 @@ tokens(torch.rand(2, 3, 4, 5))
 
 
 def _may_be_a_shift(shape: Dims, requested: Dims) -> bool:
-    """The last two of several axes trade sizes: the relative shift of attention scores does so on purpose, and back again,
-    and grids of coordinates that get an axis of size 1 are flattened after it."""
+    """Two neighbours of several axes trade sizes, the last two or ones of which a slice has cut something off: the relative
+    shift of attention scores does so on purpose, and back again. Grids of coordinates that get an axis of size 1 are flattened
+    after it."""
     same = tuple(dim for dim in requested if dim != 1)
     grown = len(requested) > len(shape) == len(same) and shape[:-2] == same[:-2]
-    return grown or (len(shape) == len(requested) >= 4 and shape[:-2] == requested[:-2])
+    return grown or (
+        len(shape) == len(requested) >= 4
+        and (shape[:-2] == requested[:-2] or any(_is_cut(shape[axis]) for axis in _traded(shape, requested)))
+    )
+
+
+def _traded(shape: Dims, requested: Dims) -> tuple[int, ...]:
+    """Two neighbouring axes that trade sizes while all others keep theirs; () if there are no such."""
+    moved = [axis for axis, (old, new) in enumerate(zip(shape, requested)) if old != new]
+    if len(moved) != 2 or moved[1] != moved[0] + 1 or shape[moved[0]] != requested[moved[1]] or shape[moved[1]] != requested[moved[0]]:
+        return ()
+    return tuple(moved)
+
+
+def _is_cut(dim: int | Size) -> bool:
+    """Whether a size is another one with something added or taken off."""
+    return isinstance(dim, Size) and len(dim.terms) > 1
 
 
 def _is_dims(value: object) -> TypeGuard[Dims]:

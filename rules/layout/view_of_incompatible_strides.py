@@ -157,13 +157,19 @@ import torch
 
 def rows(images):
     images = images.to(memory_format=torch.channels_last)
-    return images.flatten(1)
+    return images.flatten(1), images.reshape(-1, images.shape[2], images.shape[3])
 """,
             (
                 (
                     5,
                     12,
-                    "'images.flatten(1)' copies the whole tensor: it is channels_last, and merging its channels with pixels is no view",
+                    "'images.flatten(1)' copies the whole tensor: it is channels_last, and the axes it merges are not neighbours in memory",
+                ),
+                (
+                    5,
+                    31,
+                    "'images.reshape(-1, images.shape[2], images.shape[3])' copies the whole tensor: it is channels_last, and the axes "
+                    "it merges are not neighbours in memory",
                 ),
             ),
         ),
@@ -226,14 +232,11 @@ def rows(images):
     def _copy(self, event: TensorEvent, source: Operand) -> Iterator[Finding]:
         """A reshape that copies is worth a word where the layout was asked for and is merged away."""
         shape = _dims(event.arguments.get("shape"))
-        if (
-            shape is None
-            or not _is_meant(source)
-        ):
+        if shape is None or not _is_meant(source):
             return
         _, copies = questions.reshape(source.facts, shape)
         if copies.answer is Answer.YES:
-            message = f"'{event.text}' copies the whole tensor: it is channels_last, and merging its channels with pixels is no view"
+            message = f"'{event.text}' copies the whole tensor: it is channels_last, and the axes it merges are not neighbours in memory"
             yield found(
                 self,
                 event,

@@ -62,7 +62,7 @@ class OutCall:
 class OutRule(Rule):
     """Base of the rules that judge calls whose out= has the right number of tensors."""
 
-    words = ("out=",)
+    words = ("out=", '"out"', "'out'")
 
     @classmethod
     def places(cls, nodes: Nodes) -> frozenset[str] | None:

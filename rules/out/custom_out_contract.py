@@ -243,6 +243,16 @@ whiten(torch.rand(5, 2), out=table)
                 )
                 yield found(self, event, message, site=parameter.rebound, confidence=_sure(called))
             return
+        if parameter.rebound is not None and event.arguments["named"] and event.arguments["is_out"] is False:
+            if event.arguments["given"]:
+                message = (
+                    f"'{name}' binds 'out' to another tensor here and returns that, so that the one it was given keeps what was written "
+                    "before; write into it, as torch's out= does"
+                )
+                yield found(self, event, message, site=parameter.rebound, confidence=_sure(called))
+            return
+        if parameter.rereads:
+            return  # a place for results in between
         nothing = value is None
         if not nothing and not isinstance(value, (Operand, Unknown)):
             return

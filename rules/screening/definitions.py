@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -11,7 +12,7 @@ from stridelint.rules.screening.nodes import Nodes
 
 Key: TypeAlias = tuple[str, str]
 _FILLING = frozenset({"append", "extend", "insert", "update", "setdefault", "add"})
-_NAMESPACES = frozenset({"SimpleNamespace", "Namespace", "EasyDict"})
+_NAMESPACES = frozenset({"SimpleNamespace", "Namespace", "EasyDict", "_replace", "replace"})
 _SETTERS = frozenset({"register_buffer", "register_parameter", "setattr"})
 # Functions that call an object they are given, or whose class they are looked up in.
 _CALLING = frozenset(
@@ -39,6 +40,7 @@ class Definitions:
         self.told: dict[Key, list[ast.expr]] = {}
         self.functions: dict[str, list[tuple[ast.arguments, str]]] = {}
         self.classes = {cls.name for cls in nodes.classes}
+        self.tuples = {cls.name for cls in nodes.classes if any(name_of(base) == "NamedTuple" for base in cls.bases)}
         self._globals = nodes.globals
         self._variables = {
             name_of(each) for node, _ in nodes.bindings for target in _targets_of(node) for each in _parts_of(target)
@@ -46,11 +48,13 @@ class Definitions:
         self._sets_any = "setattr" in nodes.names
         self.in_lists: set[str] = set()
         self.wrapped: set[str] = set()  # names of functions with decorators: these may hand out something else
+        self._decorators: dict[str, list[str]] = {}
         for function, unit in nodes.functions:
             self.functions.setdefault(function.name, []).append((function.args, unit))
             self._variables.update(parameter_names(function.args))
             if function.decorator_list:
                 self.wrapped.add(function.name)
+                self._decorators[function.name] = [_beginning(each) for each in function.decorator_list]
             self._described(function, unit)
         for cls in nodes.classes:
             self._constructor(cls, nodes)
@@ -149,6 +153,11 @@ class Definitions:
         known = self.functions.get(name)
         if name == "cls":
             known = [each for own in self.classes for each in self.functions.get(own, [])]
+        if name == "_make":
+            for own in self.tuples:
+                for arguments, inner in self.functions.get(own, []):
+                    for field in arguments.args:
+                        self._add((inner, field.arg), call, unit)
         if known is None and self.may_call_object(call.func):
             known = [each for kind in ("forward", "__call__") for each in self.functions.get(kind, [])]
         for arguments, inner in known or []:
@@ -193,6 +202,26 @@ class Definitions:
     def returns_itself(self, name: str) -> bool:
         """Whether it is a plain function of this module: what comes out of it is what it returns."""
         return name in self.functions and name not in self.classes | self.wrapped | self._variables
+
+    @functools.cached_property
+    def _registered(self) -> set[str]:
+        return {
+            name
+            for name, roots in self._decorators.items()
+            if any(root in self.functions or root in self._variables for root in roots)
+        }
+
+    def picked(self, function: ast.expr, unit: str) -> set[str]:
+        """Functions of the module that a computed callee may be, as in `table["name"](x)`: those that decorators of the module may
+        keep, and those that are values of its container."""
+        if isinstance(function, ast.Name) and function.id not in self.functions:
+            given = [value for value, _ in self.of.get((unit, function.id), ()) if isinstance(value, (ast.Subscript, ast.Call))]
+            return {name for value in given for name in self.picked(value, unit)}
+        if not isinstance(function, (ast.Subscript, ast.Call)):
+            return set()
+        root = _beginning(function)
+        held = [value for key in ((unit, root), ("", root)) for value, _ in self.of.get(key, ())]
+        return self._registered | {each.id for value in held for each in ast.walk(value) if isinstance(each, ast.Name) and each.id in self.functions}
 
     def _handed_on(self, call: ast.Call, unit: str) -> None:
         """A function that is an argument may get any of the others; one in a list, whatever the object is called with."""
@@ -248,3 +277,10 @@ def _first_text(call: ast.Call) -> str:
     """The name in `register_buffer("votes", votes)`."""
     first = call.args[0] if len(call.args) > 1 else None
     return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+
+
+def _beginning(node: ast.expr) -> str:
+    """`a` of `a.b[c](d)`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""

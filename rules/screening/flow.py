@@ -43,6 +43,7 @@ class Flow:
             return [("", node.attr), node.value]
         if isinstance(node, ast.Call):
             steps: list[ast.expr | Key] = [("", name_of(node.func) + "()")]
+            steps += [("", name + "()") for name in self._defined.picked(node.func, unit)]
             if not (isinstance(node.func, ast.Name) and self._defined.returns_itself(node.func.id)):
                 steps += arguments_of(node)
             if isinstance(node.func, ast.Attribute):

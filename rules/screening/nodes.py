@@ -57,6 +57,7 @@ class Nodes:
         self._variables: dict[str, set[str]] = {"": set()}
         self._units: dict[int, str] = {}
         self._flows: dict[type[Flow], Flow] = {}
+        renamed: dict[str, str] = {}  # `from torch.nn.parallel import DistributedDataParallel as DDP`
         waiting: list[tuple[ast.AST, str, str]] = [(tree, "", "")]
         count = 0
         while waiting:
@@ -108,11 +109,24 @@ class Nodes:
                 last = node.name.rpartition(".")[2]  # type: ignore[attr-defined]
                 self._names[unit].add(last)
                 self._channels_last += last in CHANNELS_LAST
+                if node.asname is not None and "." not in node.name:  # type: ignore[attr-defined]
+                    renamed[node.asname] = last  # type: ignore[attr-defined]
             for child in ast.iter_child_nodes(node):
                 waiting.append((child, unit, function))
+        if renamed:
+            self._call_by_own_names(renamed)
         for key, variables in self._variables.items():
             self._names[key] |= variables
         self.names = frozenset().union(*self._names.values())
+
+    def _call_by_own_names(self, renamed: dict[str, str]) -> None:
+        """Calls of what is imported under another name stand there a second time, under its own."""
+        for call, unit in tuple(self.calls):
+            name = renamed.get(call.func.id) if isinstance(call.func, ast.Name) else None
+            if name is not None:
+                own = ast.Call(ast.Name(name), call.args, call.keywords)
+                self.calls.append((own, unit))
+                self._names[unit].add(name)
 
     @functools.cached_property
     def may_convert(self) -> bool:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import functools
 import itertools
+import random
 
 import pytest
 
@@ -90,3 +92,42 @@ def test_unknown_dtypes_never_give_a_wrong_one() -> None:
         for known in (first.but(dtype=None), first.but(dtype=None, kind=None), first.but(shape=None)):
             assert result_type([known, second]) in (None, expected)
             assert result_kind([known, second]) in (None, kind)
+
+
+def by_enumeration(choices: tuple[dtypes._Choice, ...]) -> frozenset[str]:
+    """All ways to share out the operands among the categories, one by one."""
+    found: set[str | None] = set()
+    for categories in itertools.product(*(choice.categories for choice in choices)):
+        parts = [
+            functools.reduce(
+                dtypes._all_merged,
+                (choice.dtypes for choice, each in zip(choices, categories) if each == category),
+                dtypes._NOTHING,
+            )
+            for category in range(3)
+        ]
+        found |= dtypes._all_combined(parts[0], dtypes._all_combined(parts[1], parts[2]))
+    return frozenset(each for each in found if each is not None)
+
+
+def test_nothing_is_lost_where_ways_to_share_out_operands_come_to_the_same() -> None:
+    draw = random.Random(3)
+    for _ in range(500):
+        operands: list[Operand] = []
+        for _ in range(draw.randint(1, 5)):
+            kind = draw.choice(("bool", "integer", "float", "complex", None))
+            named = draw.choice((None, *NAMES))
+            rank = draw.choice((None, 0, 2))
+            operands.append(
+                Scalar(kind) if draw.random() < 0.3 else tensor(named, rank, None if named is not None else kind)
+            )
+        choices = tuple(dtypes._choice(operand, "float32") for operand in operands)
+        assert dtypes.possible_types(operands, "float32") == by_enumeration(choices), operands
+
+
+def test_many_operands_take_no_longer_than_they_are_many() -> None:
+    """As `torch.stack` of a list of 100 tensors of which nothing is known."""
+    unknown = [tensor(None, None)] * 100
+    assert dtypes.possible_types(unknown, "float32") == frozenset(DTYPES)
+    mixed = [tensor(name, None) for name in NAMES if DTYPES[name].promotes == "fully"] * 10
+    assert dtypes.possible_types(mixed, "float32") >= {"complex128"}

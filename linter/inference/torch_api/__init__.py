@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, testing
+from stridelint.linter.inference import contexts, named_tuples, testing
 from stridelint.linter.inference.attributes import as_tensor
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import (  # noqa: F401
@@ -151,17 +151,19 @@ def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments
             return numpy_api.generator_method(path, node, callee.name, args)
         if receiver.external == python_objects.PARSER:
             return python_objects.parser_method(path, receiver, callee.name, args)
-        return Unknown(callee.name)
+        return named_tuples.method(path, node, receiver, callee.name, args) if callee.name in named_tuples.METHODS else Unknown(callee.name)
     if isinstance(receiver, (GradMode, Context)):
         return contexts.method_of(path, receiver, callee.name, args.get(0))
     if isinstance(receiver, ArrayValue):
         return numpy_api.array_method(path, node, callee, args)
+    if isinstance(receiver, Sequence) and receiver.fields and callee.name in named_tuples.METHODS:
+        return named_tuples.method(path, node, receiver, callee.name, args)
     if isinstance(receiver, (Sequence, Mapping, Constant, SizeValue)):
         return containers.container_method(path, callee, args)
     if isinstance(receiver, Class):
         if callee.name == "apply":
             return python_objects.apply_function(path, node, receiver, args)
-        return Unknown(callee.name)
+        return named_tuples.method(path, node, receiver, callee.name, args) if callee.name == "_make" else Unknown(callee.name)
     if isinstance(receiver, Unknown):
         return _unknown_method(path, node, receiver, callee.name, args)
     return Unknown(callee.name)

@@ -7,7 +7,14 @@ from collections.abc import Mapping as Dict
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import raw_memory, result_shapes, result_strides, whole_numbers
+from stridelint.linter.inference.torch_api import (
+    agreeing_sizes,
+    joined_lists,
+    raw_memory,
+    result_shapes,
+    result_strides,
+    whole_numbers,
+)
 from stridelint.linter.inference.torch_api.emit import emit, plain
 from stridelint.linter.inference.values import (
     Arguments,
@@ -83,6 +90,8 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
     if variant is not None and form is Form.FUNCTION:
         bound = _proven(path, variant, bound, args, inputs)
     results = result_facts(path, operator, variant, bound)
+    if operator.name in joined_lists.NAMES:
+        results = _of_unknown_number(path, operator, args) or results
     receiver = args.positional[0] if args.positional and isinstance(args.positional[0], TensorValue) else None
     out = args.keywords.get("out")
     for each in (out.items or ()) if isinstance(out, Sequence) else (out,):
@@ -101,6 +110,7 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         sites,
         receiver if form is not Form.FUNCTION else None,
     )
+    agreeing_sizes.learn(path, operator.name, bound)
     whole = whole_numbers.of_result(operator.name, args)
     if form is Form.INPLACE and receiver is not None:
         whole_numbers.written(receiver, whole)
@@ -176,6 +186,19 @@ def _proven(
         if isinstance(value, TensorValue):
             value.prove()
     return bound
+
+
+def _of_unknown_number(path: Path, operator: Operator, args: Arguments) -> list[TensorFacts]:
+    pair = joined_lists.pair(path, args)
+    if pair is None:
+        return []
+    positional = [prepared(path, value, None) for value in pair.positional]
+    keywords = {key: prepared(path, value, None) for key, value in pair.keywords.items() if key != "out"}
+    bound = operator.bind(positional, keywords)
+    if bound is None:
+        return []
+    results = result_facts(path, operator, operator.variant(bound), bound)
+    return [joined_lists.of_any_number(operator.name, bound, each) for each in results]
 
 
 def result_facts(

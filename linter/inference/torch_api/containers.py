@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from stridelint.linter.inference import elements
 from stridelint.linter.inference.iteration import items_of, key_value
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
@@ -17,9 +18,13 @@ from stridelint.linter.inference.values import (
     Value,
     as_dim,
     as_int,
+    is_none,
     number,
 )
 from stridelint.rules.contract import sizes
+
+
+_REORDERING = frozenset({"insert", "remove", "sort", "reverse", "clear", "extendleft", "rotate"})
 
 
 def container_method(path: Path, callee: BoundMethod, args: Arguments) -> Value:
@@ -29,8 +34,8 @@ def container_method(path: Path, callee: BoundMethod, args: Arguments) -> Value:
         return handler(path, callee.receiver, args)
     if isinstance(callee.receiver, Constant) and isinstance(callee.receiver.value, str):
         return _string_method(callee.receiver.value, callee.name, args)
-    if isinstance(callee.receiver, Sequence) and callee.name in ("insert", "remove", "sort", "reverse", "clear"):
-        callee.receiver.items = None
+    if isinstance(callee.receiver, Sequence) and callee.name in _REORDERING:
+        callee.receiver.items, callee.receiver.element = None, None
     return Unknown(callee.name)
 
 
@@ -63,8 +68,34 @@ def _append(path: Path, owner: Value, args: Arguments) -> Value:
     value = args.get(0)
     if owner.items is not None and value is not None:
         owner.items.append(value)
+        _drop_first(owner)
         _grows(path, owner)
+    elif value is not None:
+        elements.added(path, owner, [value])
     return NONE
+
+
+def _append_left(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Sequence)
+    value = args.get(0)
+    if owner.items is not None and value is not None:
+        owner.items.insert(0, value)
+        if owner.limit is not None:
+            del owner.items[owner.limit :]
+        _grows(path, owner)
+    elif value is not None:
+        elements.added(path, owner, [value])
+    return NONE
+
+
+def _pop_left(path: Path, owner: Value, args: Arguments) -> Value:
+    return _pop(path, owner, Arguments([Constant(0)]))
+
+
+def _drop_first(owner: Sequence) -> None:
+    """A deque that is full drops what it got first."""
+    if owner.items is not None and owner.limit is not None:
+        del owner.items[: -owner.limit]
 
 
 def _grows(path: Path, owner: Sequence) -> None:
@@ -77,7 +108,10 @@ def _extend(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Sequence)
     value = args.get(0)
     items, exhaustive = items_of(path, value) if value is not None else ([], False)
+    if owner.items is None:
+        elements.added(path, owner, items)
     owner.items = [*owner.items, *items] if exhaustive and owner.items is not None else None
+    _drop_first(owner)
     _grows(path, owner)
     return NONE
 
@@ -87,7 +121,9 @@ def _pop(path: Path, owner: Value, args: Arguments) -> Value:
         position = -1 if args.get(0) is None else as_int(args.get(0))
         if owner.items is not None and position is not None and -len(owner.items) <= position < len(owner.items):
             return owner.items.pop(position)
-        return Unknown("pop")
+        if owner.items is not None and position is None:
+            owner.items = None
+        return Unknown("pop") if owner.items is not None else owner.fresh_element()
     return _get(path, owner, args)
 
 
@@ -97,10 +133,17 @@ def _get(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Mapping)
     first = args.get(0)
     key = None if first is None else hashable(first)
-    if key is not None and key in owner.entries:
+    if owner.has(key):
         return owner.entries[key]
     default = args.get(1, "default")
-    return Unknown("get") if owner.open or key is None else default or NONE
+    if key is not None and not owner.open:
+        return default or NONE
+    others = [] if default is None or is_none(default) else [default]
+    if key is None:
+        made = elements.of_mapping(path, owner, *others)
+    else:
+        made = None if owner.element is None else elements.like(path, [owner.element(), *others])
+    return Unknown("get") if made is None else made()
 
 
 def _setdefault(path: Path, owner: Value, args: Arguments) -> Value:
@@ -110,8 +153,9 @@ def _setdefault(path: Path, owner: Value, args: Arguments) -> Value:
     first, default = args.get(0), args.get(1)
     key = None if first is None else hashable(first)
     if key is None or owner.open:
-        owner.open = True
-        return Unknown("setdefault")
+        elements.stored(path, owner, default or NONE)
+        made = elements.of_mapping(path, owner)
+        return Unknown("setdefault") if made is None else made()
     return owner.entries.setdefault(key, default or NONE)
 
 
@@ -120,9 +164,12 @@ def _update(path: Path, owner: Value, args: Arguments) -> Value:
     other = args.get(0)
     if isinstance(other, Mapping):
         owner.entries.update(other.entries)
-        owner.open |= other.open
+        if other.open and other.element is not None:
+            elements.stored(path, owner, other.element())
+        elif other.open:
+            owner.open, owner.element = True, None
     elif other is not None:
-        owner.open = True
+        owner.open, owner.element = True, None
         owner.entries.clear()
     owner.entries.update(args.keywords)
     return NONE
@@ -130,7 +177,7 @@ def _update(path: Path, owner: Value, args: Arguments) -> Value:
 
 def _values(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Mapping)
-    return Sequence(list(owner.entries.values()), "list") if not owner.open else Sequence(None)
+    return Sequence(list(owner.entries.values()), "list") if not owner.open else Sequence(None, "list", elements.of_mapping(path, owner))
 
 
 def _keys(path: Path, owner: Value, args: Arguments) -> Value:
@@ -141,6 +188,9 @@ def _keys(path: Path, owner: Value, args: Arguments) -> Value:
 def _items(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Mapping)
     pairs: list[Value] = [Sequence([key_value(key), value]) for key, value in owner.entries.items()]
+    made = elements.of_mapping(path, owner) if owner.open else None
+    if made is not None:
+        return Sequence(None, "list", lambda: Sequence([Unknown("key"), made()]))
     return Sequence(pairs, "list") if not owner.open else Sequence(None)
 
 
@@ -148,7 +198,9 @@ def _copy(path: Path, owner: Value, args: Arguments) -> Value:
     if isinstance(owner, Sequence):
         return Sequence(None if owner.items is None else list(owner.items), owner.kind, owner.element)
     assert isinstance(owner, Mapping)
-    return Mapping(dict(owner.entries), owner.open)
+    copied = Mapping(dict(owner.entries), owner.open)
+    copied.factory, copied.element = owner.factory, owner.element
+    return copied
 
 
 def _numel(path: Path, owner: Value, args: Arguments) -> Value:
@@ -165,6 +217,8 @@ _CONTAINER: dict[tuple[type[Value], str], Callable[[Path, Value, Arguments], Val
     (Sequence, "append"): _append,
     (Sequence, "extend"): _extend,
     (Sequence, "pop"): _pop,
+    (Sequence, "appendleft"): _append_left,
+    (Sequence, "popleft"): _pop_left,
     (Sequence, "copy"): _copy,
     (Sequence, "numel"): _numel,
     (Mapping, "get"): _get,

@@ -51,10 +51,12 @@ def _shallow(path: Path, value: Value) -> Value:
         return copy
     if isinstance(value, Sequence):
         sequence = Sequence(None, value.kind, value.element)
-        sequence.fields = value.fields
+        sequence.fields, sequence.limit = value.fields, value.limit
         return sequence
     if isinstance(value, Mapping):
-        return Mapping({}, value.open)
+        mapping = Mapping({}, value.open)
+        mapping.factory, mapping.element = value.factory, value.element
+        return mapping
     if isinstance(value, Instance):
         instance = Instance(value.cls, value.external)
         instance.config, instance.complete, instance.hazy = dict(value.config), value.complete, set(value.hazy)

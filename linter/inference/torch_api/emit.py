@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from stridelint.linter.inference import copies, outs
+from stridelint.linter.inference.followers import Follower
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.values import (
@@ -23,9 +24,9 @@ from stridelint.linter.inference.values import (
     Value,
 )
 from stridelint.rules import events
+from stridelint.rules.contract.dtypes import Scalar
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.events import Copy, Form, Note, Operand, Site, TensorEvent
-from stridelint.rules.forms.walking import walk
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +69,13 @@ def unread_copy(path: Path, tensor: TensorValue, node: cst.CSTNode | None) -> Co
         if tensor.base is None:
             return None
         tensor = tensor.base
-    if not copies.is_unread(path, tensor, node):
+    confidence = copies.unread(path, tensor, node)
+    if confidence is None:
         return None
     made = tensor.copied
     expression = copies.copied_expression(made.node)
     source = path.program.text(expression) or made.source.name or ""
-    return Copy(path.program.text(made.node), source, Site(made.node), made.confidence)
+    return Copy(path.program.text(made.node), source, Site(made.node), confidence)
 
 
 def plain(path: Path, value: Value | None, node: cst.CSTNode | None = None) -> object:
@@ -99,8 +101,8 @@ def plain(path: Path, value: Value | None, node: cst.CSTNode | None = None) -> o
         )
     if isinstance(value, Unknown) and value.tensor is not None and value.tensor.proven:
         return operand(path, value.tensor, node)
-    if isinstance(value, Number):
-        return value
+    if isinstance(value, Number) and (value.fraction or value.kind != "float"):
+        return Scalar(value.kind)
     return events.Unknown.UNKNOWN
 
 
@@ -124,8 +126,6 @@ def emit(
 
     def make() -> TensorEvent:
         argument_sites = {name: Site(each) for name, each in (sites or {}).items()}
-        asked = op == "contiguous" or op.endswith("softmax")
-        followers = path.program.once(path.program.module, _followers, path.program.module) if asked else {}
         return TensorEvent(
             op,
             form,
@@ -139,7 +139,7 @@ def emit(
             argument_sites,
             confidence,
             Written(path.program, node),
-            followers.get(node, ""),
+            Follower(path.program, node),
             transforms=transforms,
             distributed=wrapper,
         )
@@ -150,14 +150,3 @@ def emit(
             waits_for.pending.append(lambda: path.emit(make, op))
         return
     path.emit(make, op)
-
-
-def _followers(module: cst.Module) -> dict[cst.CSTNode, str]:
-    """Calls on whose result an attribute is looked up at once, and its name; "return" for those that `forward` returns."""
-    found: dict[cst.CSTNode, str] = {}
-    for each in walk(module, cst.Attribute, cst.FunctionDef):
-        if isinstance(each, cst.Attribute) and isinstance(each.value, cst.Call):
-            found[each.value] = each.attr.value
-        elif isinstance(each, cst.FunctionDef) and each.name.value == "forward":
-            found.update({inner.value: "return" for inner in walk(each.body, cst.Return) if isinstance(inner, cst.Return) and inner.value})
-    return found

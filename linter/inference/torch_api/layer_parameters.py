@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.values import Sequence, Value, as_dim, as_dims
+from stridelint.linter.inference.values import Sequence, Unknown, Value, as_dim, as_dims, as_size
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import Dim, Dims
 
@@ -12,7 +12,9 @@ def parameters_of(path: Path, name: str, config: dict[str, Value]) -> dict[str, 
     """Shapes of a layer's tensors; the flag tells parameters from buffers."""
 
     def dim(key: str, default: Dim | None = None) -> Dim:
-        value = as_dim(config.get(key)) if key in config else default
+        if isinstance(config.get(key), Unknown):
+            return as_size(config[key])
+        value = as_dim(config[key]) if key in config else default
         return value if value is not None else sizes.Size.fresh(key)
 
     found: dict[str, tuple[Dims | None, bool]] = {}

@@ -31,6 +31,7 @@ from stridelint.linter.inference.values import (
     Value,
     as_dim,
     as_int,
+    is_none,
     number,
 )
 from stridelint.rules.contract import sizes
@@ -144,6 +145,20 @@ def listed(call: Call) -> Value:
     if call.name in ("builtins.sorted", "builtins.set", "builtins.frozenset") and len(items) > 1:
         return _sorted(call, items, kind)
     return Sequence(items, kind)
+
+
+@function("collections.deque")
+def deque(call: Call) -> Value:
+    """`deque(items, maxlen=3)`."""
+    made, limit = listed(call), call.get(1, "maxlen")
+    if not isinstance(made, Sequence) or is_none(limit):
+        return made
+    made.limit = as_int(limit)
+    if made.items is not None and made.limit and made.limit > 0:
+        del made.items[: -made.limit]
+    elif made.items is not None:
+        made.items = None
+    return made
 
 
 def _sorted(call: Call, items: list[Value], kind: str) -> Value:
@@ -392,7 +407,7 @@ def prod(call: Call) -> Value:
 )
 def float_(call: Call) -> Value:
     """A float."""
-    return Number("float")
+    return Number("float", call.name != "math.pow")
 
 
 @function("math.ceil", "math.floor", "random.randint", "random.randrange", "math.gcd", "math.factorial")

@@ -141,7 +141,8 @@ def item(call: Call) -> Value:
     """`x.item()`: a Python number of x's kind."""
     kind = call.path.facts(call.tensor).kind
     call.tensor.prove()
-    return Unknown("item") if call.name == "tolist" or kind is None else Number(kind)
+    fraction = kind in ("float", "complex") and not call.tensor.whole
+    return Unknown("item") if call.name == "tolist" or kind is None else Number(kind, fraction)
 
 
 @method(

@@ -55,7 +55,7 @@ def _by_class(variant: Variant, bound: Bound, count: int) -> list[Dims | None] |
         found = [each.facts.shape for each in operands if isinstance(each, Operand)]
         if not found or None in found:
             return None
-        return [elementwise.broadcast_shapes(*[dims for dims in found if dims is not None])] * count
+        return [elementwise.broadcast_shape_of_rank(*[dims for dims in found if dims is not None])] * count
     if variant.shape == "first":
         return [shape(bound, variant.tensor_parameters[0])] * count if variant.tensor_parameters else None
     if variant.shape == "reduction":

@@ -54,7 +54,13 @@ def _elementwise(variant: Variant, bound: Bound, shape: Dims) -> Dims | None:
         elif value is events.Unknown.UNKNOWN:
             return None
     found = questions.elementwise(facts) if facts else None
-    return found.strides if found is not None and found.shape == shape else None
+    if found is None or found.strides is None or found.shape is None or found.shape == shape:
+        return None if found is None or found.shape != shape else found.strides
+    # An axis has a size of its own where two unknown ones face each other: the strides go with it.
+    for order in (tuple(range(len(shape))), (0, *range(2, len(shape)), 1)):
+        if found.strides == generic.strides_in_order(found.shape, order):
+            return generic.strides_in_order(shape, order)
+    return None
 
 
 def _like_input(bound: Bound, shape: Dims) -> Dims | None:

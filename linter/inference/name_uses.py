@@ -1,0 +1,164 @@
+"""How a function uses a name for a tensor: where it is written to, read, or kept by something else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from stridelint.linter.inference.scopes import dotted_name
+from stridelint.rules.forms.walking import children
+
+# What is made of a tensor by these shares no memory with it.
+_READING = frozenset(
+    """sum mean max min amax amin any all item tolist size dim numel nelement ndimension norm std var prod argmax argmin median
+    count_nonzero is_contiguous stride storage_offset element_size is_floating_point is_complex nonzero equal allclose isfinite isnan
+    abs sqrt square exp log""".split()
+)
+_ABOUT = frozenset("shape dtype device ndim requires_grad is_cuda is_leaf layout".split())
+_VIEWS = frozenset("data T mT view reshape flatten ravel permute transpose t unsqueeze squeeze detach cpu float".split())
+_PLAIN = frozenset("print len float int bool str repr isinstance type torch.equal torch.allclose".split())
+_LOOPS = (cst.For, cst.While)
+_STATEMENTS = (cst.Expr, cst.Assign, cst.AnnAssign, cst.AugAssign)
+_OF_THEIR_OWN = (cst.Comparison, cst.BinaryOperation, cst.FormattedStringExpression, cst.Assert, cst.Del)
+
+
+@dataclass(frozen=True)
+class Use:
+    """One place where a name stands. end: number of the last node of its statement; loops: the loops around it."""
+
+    number: int
+    end: int
+    loops: tuple[int, ...]
+
+
+@dataclass
+class Uses:
+    """All places where a function has a name. kept: something may go on with its tensor elsewhere."""
+
+    assigned: list[tuple[Use, cst.CSTNode]] = field(default_factory=list)
+    written: dict[int, Use] = field(default_factory=dict)  # by identity of the node
+    read: list[Use] = field(default_factory=list)
+    kept: bool = False
+
+    def is_last(self, node: cst.CSTNode) -> bool:
+        """Whether nothing reads what is written at this node: all reads come before, also in the next turn of a loop."""
+        if self.kept or len(self.assigned) != 1 or id(node) not in self.written:
+            return False
+        made, write = self.assigned[0][0], self.written[id(node)]
+        return all(read.number <= write.end and _comes_first(made, read, write) for read in self.read)
+
+
+def _comes_first(made: Use, read: Use, write: Use) -> bool:
+    """Whether no loop leads from the write back to the read, unless the name is assigned anew in between."""
+    again = [loop for loop in read.loops if loop in write.loops]
+    return all(loop in made.loops for loop in again) and (not again or made.number < read.number)
+
+
+def uses_of(body: cst.CSTNode) -> dict[str, Uses]:
+    """How each name is used in a function or module, functions in it included."""
+    found: dict[str, Uses] = {}
+    _Walk(body, found).visit(body, ())
+    return found
+
+
+class _Walk:
+    def __init__(self, body: cst.CSTNode, found: dict[str, Uses]) -> None:
+        self.body, self.found = body, found
+        self.number = 0
+        self.waiting: list[tuple[cst.Name, int, tuple[cst.CSTNode, ...]]] = []
+
+    def visit(self, node: cst.CSTNode, above: tuple[cst.CSTNode, ...]) -> None:
+        """Number the nodes in the order of the code, and sort the names of each small statement at its end."""
+        self.number += 1
+        if isinstance(node, cst.Name):
+            self.waiting.append((node, self.number, above))
+            if not any(isinstance(each, _STATEMENTS) for each in above):
+                self.settle()
+            return
+        above = (*above, node)
+        skipped = node.attr if isinstance(node, cst.Attribute) else node.keyword if isinstance(node, cst.Arg) else None
+        for child in children(node):
+            if child is not skipped:
+                self.visit(child, above)
+        if isinstance(node, _STATEMENTS):
+            self.settle()
+
+    def settle(self) -> None:
+        """The names that were met belong to a statement that ends here."""
+        for name, number, above in self.waiting:
+            loops = tuple(id(each) for each in above if isinstance(each, _LOOPS))
+            use, uses = Use(number, self.number, loops), self.found.setdefault(name.value, Uses())
+            kind = "kept" if self._is_nested(above) else _kind(name, above)
+            if kind == "assigned":
+                statement = next(each for each in reversed(above) if isinstance(each, (cst.Assign, cst.AnnAssign)))
+                uses.assigned.append((use, statement.value or statement))
+            elif kind == "written":
+                uses.written[id(name)] = use
+            elif kind == "read":
+                uses.read.append(use)
+            else:
+                uses.kept = True
+        self.waiting = []
+
+    def _is_nested(self, above: tuple[cst.CSTNode, ...]) -> bool:
+        return any(isinstance(each, (cst.FunctionDef, cst.Lambda, cst.ClassDef)) and each is not self.body for each in above)
+
+
+def _kind(name: cst.Name, above: tuple[cst.CSTNode, ...]) -> str:
+    """What happens to a name there: "assigned", "written", "read", or "kept" where that is not known."""
+    if isinstance(above[-1], cst.AssignTarget):
+        return "assigned" if isinstance(above[-2], cst.Assign) and len(above[-2].targets) == 1 else "kept"
+    if isinstance(above[-1], cst.AnnAssign) and above[-1].target is name:
+        return "assigned"
+    node: cst.CSTNode = name
+    for index in range(len(above) - 1, -1, -1):
+        parent = above[index]
+        around = above[index - 1] if index else None
+        if isinstance(parent, cst.Attribute):
+            called = isinstance(around, cst.Call) and around.func is parent
+            attribute = parent.attr.value
+            if attribute in (_READING if called else _ABOUT):
+                return "read"
+            if called and attribute.endswith("_") and not attribute.startswith("_"):
+                return "written" if index > 1 and isinstance(above[index - 2], cst.Expr) else "kept"
+            if attribute not in _VIEWS and called:
+                return "kept"
+        elif isinstance(parent, cst.Call):
+            if parent.func is not node:
+                return "kept"
+        elif isinstance(parent, cst.Arg):
+            return _argument(parent, name, above[:index])
+        elif isinstance(parent, (cst.Index, cst.SubscriptElement)):
+            return "read"  # which items of another tensor
+        elif isinstance(parent, cst.AugAssign) and parent.target is node:
+            return "written"
+        elif isinstance(parent, cst.AssignTarget):
+            return "written" if isinstance(node, cst.Subscript) else "kept"
+        elif isinstance(parent, _OF_THEIR_OWN) or (isinstance(parent, cst.UnaryOperation) and not isinstance(parent.operator, cst.Plus)):
+            return "read"
+        elif isinstance(parent, cst.Expr):
+            return "read"
+        elif not isinstance(parent, cst.Subscript) or parent.value is not node:
+            return "kept"
+        node = parent
+    return "kept"
+
+
+def _argument(arg: cst.Arg, name: cst.Name, above: tuple[cst.CSTNode, ...]) -> str:
+    """What a call does with a tensor that it is given."""
+    call = above[-1]
+    if not isinstance(call, cst.Call):
+        return "kept"
+    if arg.keyword is not None and arg.keyword.value == "out":
+        return "written" if len(above) > 1 and isinstance(above[-2], cst.Expr) else "kept"
+    called = dotted_name(call.func)
+    of_torch = called.startswith("torch.") and called.count(".") == 1
+    writes = any(each.keyword is not None and each.keyword.value == "out" for each in call.args)
+    if called in _PLAIN or (of_torch and (writes or called[6:] in _READING)):
+        return "read"
+    receiver = call.func
+    while isinstance(receiver, (cst.Attribute, cst.Subscript)):
+        receiver = receiver.value
+    in_place = isinstance(call.func, cst.Attribute) and call.func.attr.value.endswith("_")
+    return "read" if in_place and isinstance(receiver, cst.Name) and receiver.value == name.value else "kept"
