@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
+import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
@@ -17,6 +18,11 @@ import libcst as cst
 
 from stridelint.linter import source
 from stridelint.linter.inference import bare_nodes as bare
+
+
+# Text in formatted strings that is written as it is; and what stands for other text, of which nothing is asked.
+PLAIN_TEXT = re.compile(r"[\w .:/+-]{0,100}")
+_ESCAPED = "\\"
 
 
 class Unsupported(Exception):
@@ -373,10 +379,11 @@ class _Converter:
 
     def _formatted_part(self, node: ast.expr) -> Any:
         if not isinstance(node, ast.FormattedValue):
-            return bare.formatted_text("")
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else _ESCAPED
+            return bare.formatted_text(text if PLAIN_TEXT.fullmatch(text) else _ESCAPED)
         spec = node.format_spec
         inner = [self._formatted_part(each) for each in spec.values] if isinstance(spec, ast.JoinedStr) else None
-        return bare.formatted_expression(self.expression(node.value), inner)
+        return bare.formatted_expression(self.expression(node.value), inner, "r" if node.conversion != -1 else None, None)
 
 
 def _named(name: str | None) -> Any:

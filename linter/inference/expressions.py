@@ -11,6 +11,7 @@ import libcst as cst
 
 from stridelint.linter.inference import definitions, elements, operators, testing
 from stridelint.linter.inference.attributes import attribute
+from stridelint.linter.inference.bare_tree import PLAIN_TEXT
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Comprehension, Scope, make_function
 from stridelint.linter.inference.subscripts import item
@@ -31,6 +32,8 @@ from stridelint.linter.inference.values import (
 )
 
 MAX_ELEMENTS = 64
+_MAX_TEXT = 200
+_MAX_IN_TEXT = 10**18
 
 
 def evaluate(path: Path, scope: Scope, node: cst.CSTNode) -> Value:
@@ -364,11 +367,26 @@ def _yield(path: Path, scope: Scope, node: cst.Yield) -> Value:
     return Unknown("yield")
 
 
+def _in_text(value: Any) -> str | None:
+    """How a text or an integer stands in formatted text; None for others, and for numbers too long for that."""
+    if type(value) is int:
+        return str(value) if abs(value) < _MAX_IN_TEXT else None
+    return value if type(value) is str else None
+
+
 def _formatted(path: Path, scope: Scope, node: cst.FormattedString) -> Value:
+    text: str | None = ""
     for part in node.parts:
         if isinstance(part, cst.FormattedStringExpression):
-            evaluate(path, scope, part.expression)
-    return Unknown("text")
+            value = evaluate(path, scope, part.expression)
+            plain = part.conversion is None and part.format_spec is None and part.equal is None
+            known = _in_text(value.value) if plain and isinstance(value, Constant) else None
+            text = None if text is None or known is None else f"{text}{known}"
+        elif isinstance(part, cst.FormattedStringText):
+            text = text + part.value if text is not None and PLAIN_TEXT.fullmatch(part.value) else None
+        if text is not None and len(text) > _MAX_TEXT:
+            text = None  # no name; and in a loop it may double each time
+    return Unknown("text") if text is None else Constant(text)
 
 
 def _ellipsis(path: Path, scope: Scope, node: cst.Ellipsis) -> Value:
