@@ -19,7 +19,6 @@ import libcst as cst
 from stridelint.linter import source
 from stridelint.linter.inference import bare_nodes as bare
 
-
 # Text in formatted strings that is written as it is; and what stands for other text, of which nothing is asked.
 PLAIN_TEXT = re.compile(r"[\w .:/+-]{0,100}")
 _ESCAPED = "\\"

@@ -53,6 +53,11 @@ def of_mapping(path: Path, mapping: Mapping, *more: Value) -> Callable[[], Value
     return like(path, seen) if all(isinstance(each, TensorValue) for each in seen) else None
 
 
+def of_other_keys(path: Path, mapping: Mapping, *more: Value) -> Callable[[], Value] | None:
+    """The same for keys of which no value is known."""
+    return None if mapping.element is None else like(path, [mapping.element(), *more])
+
+
 def stored(path: Path, mapping: Mapping, value: Value) -> None:
     """A dict gets a value under a key that is not known."""
     if mapping.element is not None:

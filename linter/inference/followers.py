@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import libcst as cst
 
@@ -60,7 +61,7 @@ def _bound_and_converted(block: cst.IndentedBlock | cst.Module) -> list[cst.CSTN
     """Values of variables that the next statement converts, and that nothing else sees."""
     found: list[cst.CSTNode] = []
     lines = [each.body[0] if isinstance(each, cst.SimpleStatementLine) and len(each.body) == 1 else None for each in block.body]
-    for small, following in zip(lines, lines[1:], strict=False):
+    for small, following in pairwise(lines):
         name = _assigned(small)
         if not isinstance(small, cst.Assign) or not name or not isinstance(following, (cst.Assign, cst.Return)):
             continue

@@ -47,7 +47,7 @@ _DEFAULT_FLOAT = frozenset({"zeros", "ones", "empty", "eye", "normal", "range"})
 _FROM_DATA = frozenset({"tensor", "as_tensor", "asarray", "array", "scalar_tensor", "full", "new_tensor", "new_full"})
 # Calls whose result holds what they are given.
 _HOLDERS = frozenset(
-    "nullcontext defaultdict deque partial closing OrderedDict chain cycle repeat islice _make _replace".split()
+    "nullcontext defaultdict deque partial closing OrderedDict chain cycle repeat islice _make _replace setdefault".split()
 )
 _SAME_TENSOR = frozenset({"T", "mT", "data", "values", "indices", "real", "value"})
 _IDENTITY = (ast.Is, ast.IsNot, ast.In, ast.NotIn)

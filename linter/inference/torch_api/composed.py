@@ -5,8 +5,9 @@ from __future__ import annotations
 from stridelint.linter.inference.attributes import as_tensor
 from stridelint.linter.inference.torch_api import data
 from stridelint.linter.inference.torch_api.apply import apply_call
-from stridelint.linter.inference.torch_api.registry import Call, function
+from stridelint.linter.inference.torch_api.registry import Call, function, method
 from stridelint.linter.inference.values import (
+    Arguments,
     Constant,
     Dtype,
     Sequence,
@@ -112,6 +113,44 @@ def where(call: Call) -> Value:
         return Sequence(None, "tuple", lambda: call.path.tensor(_index(call, sizes.Size.fresh("count"))))
     count = sizes.Size.fresh("count")
     return Sequence([call.path.tensor(_index(call, count)) for _ in shape], "tuple")
+
+
+@method("unique", "unique_consecutive")
+def unique(call: Call) -> Value:
+    """`x.unique(return_inverse=True, return_counts=True)`: with the indices and counts that are asked for."""
+    first = 0 if call.name.endswith("unique_consecutive") else 1  # `unique` takes `sorted` before
+    asked = call.get(first, "return_inverse"), call.get(first + 1, "return_counts")
+    inverse, counts = (False if each is None else call.path.known_truth(each) for each in asked)
+    values = _of_table(call)
+    if inverse is None or counts is None or call.args.unknown_star:
+        return Unknown(call.name)
+    if not (inverse or counts):
+        return values
+    given = call.path.facts(call.tensor)
+    each = _index(call, sizes.Size.fresh("count")).but(device=given.device)
+    found = [values]
+    if inverse:
+        whole = is_none(call.get(first + 2, "dim"))
+        found.append(call.path.tensor(each.but(shape=given.shape if whole else None, strides=None)))
+    if counts:
+        found.append(call.path.tensor(each))
+    return Sequence(found, "tuple")
+
+
+@method("nonzero")
+def nonzero(call: Call) -> Value:
+    """`x.nonzero(as_tuple=True)`: one index for each axis."""
+    asked = call.args.keywords.get("as_tuple")
+    if asked is None or call.path.known_truth(asked) is False:
+        return _of_table(call)
+    if call.path.known_truth(asked) is None:
+        return Unknown("nonzero")
+    return where(Call(call.path, call.node, "torch.where", Arguments([call.tensor])))
+
+
+def _of_table(call: Call) -> Value:
+    args = call.args.with_first(call.tensor, call.args.nodes.get("receiver"))
+    return apply_call(call.path, call.name.rpartition(".")[2], args, call.node, call.form)
 
 
 def _index(call: Call, count: sizes.Size) -> TensorFacts:

@@ -23,7 +23,6 @@ from stridelint.linter.inference.values import (
 )
 from stridelint.rules.contract import sizes
 
-
 _REORDERING = frozenset({"insert", "remove", "sort", "reverse", "clear", "extendleft", "rotate"})
 
 
@@ -139,10 +138,7 @@ def _get(path: Path, owner: Value, args: Arguments) -> Value:
     if key is not None and not owner.open:
         return default or NONE
     others = [] if default is None or is_none(default) else [default]
-    if key is None:
-        made = elements.of_mapping(path, owner, *others)
-    else:
-        made = None if owner.element is None else elements.like(path, [owner.element(), *others])
+    made = elements.of_mapping(path, owner, *others) if key is None else elements.of_other_keys(path, owner, *others)
     return Unknown("get") if made is None else made()
 
 
