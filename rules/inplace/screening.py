@@ -23,7 +23,7 @@ _LOW_DTYPES = frozenset(
 # Calls that make a tensor of bool or integer dtype whatever they are given.
 _LOW_RESULTS = frozenset(
     """arange randint randint_like randperm integers permutation argmax argmin argsort
-    argwhere nonzero nonzero_static searchsorted bucketize bincount unique unravel_index one_hot tril_indices triu_indices
+    argwhere nonzero nonzero_static searchsorted bucketize bincount unique unique_consecutive unravel_index one_hot tril_indices triu_indices
     multinomial count_nonzero matrix_rank isin isnan isinf isfinite isclose isneginf isposinf
     isreal signbit eq ne lt le gt ge less greater less_equal greater_equal not_equal logical_and logical_or logical_xor
     logical_not bitwise_not from_numpy frexp all any""".split()
