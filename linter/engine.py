@@ -50,7 +50,7 @@ def _checked(
         return _of_notebook(file, selection, analyse, project)
     try:
         text = file.text
-        if not screen.mentions(file.data, selection.rules) and not selection.assume:
+        if not _may_matter(file.path, file.data, selection, project) and not selection.assume:
             if file.explicit:
                 screen.parse(text)  # who names a broken file wants to hear that it is broken
             return Outcome()
@@ -110,6 +110,20 @@ def check_decoded(
         return selection.settled(_screened(path, text, data, tree, selection, analyse, project))
 
 
+def _may_matter(path: str, data: bytes, selection: Selection, project: Project | None) -> bool:
+    """Whether a rule's word is in a file, or the file may get channels_last tensors from another one."""
+    if screen.mentions(data, selection.rules):
+        return True
+    return project is not None and screen.may_use_torch(data) and may_get_converted(path, data, project)
+
+
+def may_get_converted(path: str, data: bytes, project: Project) -> bool:
+    """Whether a file may get channels_last tensors from another one of the project."""
+    from stridelint.linter import project as files
+
+    return files.may_get_converted(project, data, path)
+
+
 def _limited(selection: Selection) -> contextlib.AbstractContextManager[None]:
     """Where local rules have a limit of time, for one file."""
     if selection.without_local().rules == selection.rules:
@@ -130,14 +144,16 @@ def _screened(
 ) -> Outcome:
     from stridelint.rules.screening import nodes_of
 
-    if not screen.mentions(data, selection.rules) and not (selection.assume and screen.may_use_torch(data)):
+    if not _may_matter(path, data, selection, project) and not (selection.assume and screen.may_use_torch(data)):
         return Outcome()
     code = screen.Code(tree)
+    gets_converted = False
     if project is not None and code.uses_torch:
         from stridelint.linter.project import imported_names
 
         names, nodes = imported_names(project, tree, path), nodes_of(tree)
-        nodes.imported, nodes.makers = names.every, names.makers
+        nodes.imported, nodes.makers, nodes.converting = names
+        gets_converted = bool(names.converting)
     # What is assumed stands in no file, so that the screens cannot tell.
     rules = list(selection.rules) if selection.assume and code.uses_torch else code.rules(selection.rules)
     failed = {rule: error for rule, error in nodes_of(tree).failures.items() if rule in selection.rules}
@@ -146,7 +162,7 @@ def _screened(
         outcome = _screened(path, text, data, tree, rest, analyse, project)
         told = tuple(Skipped(path, rule_failed(rule, error)) for rule, error in failed.items())
         return outcome._replace(skipped=(*told, *outcome.skipped))
-    if not rules:
+    if not rules and not gets_converted:
         return Outcome()
     if code.depth > screen.MAX_DEPTH:
         return skipped(path, f"is nested too deeply: {code.depth} levels, the limit is {screen.MAX_DEPTH}")

@@ -36,6 +36,10 @@ class Project(NamedTuple):
     folders: tuple[str, ...]
     asked: Asked | None = None
 
+    def asking(self) -> Project:
+        """The same, with nothing asked yet."""
+        return self._replace(asked=Asked())
+
     def find(self, dotted: str, importer: str) -> str | None:
         """The file of a module, by its absolute name; None if the project has no such module."""
         if dotted.startswith("."):
@@ -224,11 +228,13 @@ class Modules:
 class Names(NamedTuple):
     """The names that a file's top-level imports bring in from the project's own modules.
 
-    makers: those of functions that may make a tensor which is not the usual row-major float one.
+    makers: those of functions that may make a tensor which is not the usual row-major float one. converting: those of them
+    that speak of channels_last.
     """
 
     every: frozenset[str]
     makers: frozenset[str]
+    converting: frozenset[str]
 
 
 def imported_names(project: Project, tree: ast.Module, path: str) -> Names:
@@ -237,7 +243,7 @@ def imported_names(project: Project, tree: ast.Module, path: str) -> Names:
 
     from stridelint.linter.inference.imports import absolute
 
-    package, found, makers = project.package(path), set(), set()
+    package, found, makers, converting = project.package(path), set(), set(), set()
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             module = absolute("." * node.level + (node.module or ""), package)
@@ -248,11 +254,26 @@ def imported_names(project: Project, tree: ast.Module, path: str) -> Names:
                     found.add(name)
                 if origin and _makes_unusual(project, origin, alias.name):
                     makers.add(name)
+                    if _makes_unusual(project, origin, alias.name + CONVERTS):
+                        converting.add(name)
         elif isinstance(node, ast.Import):
             found.update(
                 alias.asname or alias.name.partition(".")[0] for alias in node.names if project.find(alias.name, path)
             )
-    return Names(frozenset(found), frozenset(makers))
+    return Names(frozenset(found), frozenset(makers), frozenset(converting))
+
+
+def may_get_converted(project: Project, data: bytes, path: str) -> bool:
+    """Whether a file, by its text, imports a function of the project that speaks of channels_last."""
+    from stridelint.linter.inference.imports import absolute
+
+    package = project.package(path)
+    for module, names in _FROM.findall(data):
+        origin = project.find(absolute(module.decode("utf-8", "replace"), package), path)
+        for name in re.findall(rb"\w+", names) if origin else ():
+            if origin and _makes_unusual(project, origin, name.decode("utf-8", "replace") + CONVERTS):
+                return True
+    return False
 
 
 # What a function that makes an unusual tensor is written with.
@@ -263,6 +284,9 @@ _UNUSUAL = (
 
 
 _DEFINED = re.compile(rb"def (\w+)\(")
+_FROM = re.compile(rb"^from[ \t]+([.\w]+)[ \t]+import\b[ \t]*(\([^)]*\)|[^\n]*)", re.MULTILINE)
+# Behind the name of a function among the makers of a file (`makers_in`): it speaks of channels_last.
+CONVERTS = " channels_last"
 
 
 def _makes_unusual(project: Project, path: str, name: str) -> bool:
@@ -287,7 +311,13 @@ def _makers_in(path: str, changed: int, size: int) -> tuple[str, frozenset[str]]
     except source.Unreadable:
         return "", frozenset()
     names = _DEFINED.findall(data) if re.search(_UNUSUAL, data) else ()
-    return source.digest(data), frozenset(name.decode("utf-8", "replace") for name in names)
+    makers = {name.decode("utf-8", "replace") for name in names}
+    if makers and b"channels_last" in data:
+        parts = _DEFINED.split(data)[1:]
+        makers |= {
+            name.decode("utf-8", "replace") + CONVERTS for name, body in zip(parts[::2], parts[1::2]) if b"channels_last" in body
+        }
+    return source.digest(data), frozenset(makers)
 
 
 def _state(path: str) -> tuple[int, int] | None:

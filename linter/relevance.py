@@ -183,7 +183,9 @@ def _is_own(node: ast.expr) -> bool:
 
 def _leads_out(nodes: Nodes, names: frozenset[str], unit: str) -> bool:
     """Whether a unit may hand something unusual to functions of other files, or gets something from them."""
-    return not nodes.imported.isdisjoint(names) and (unit in nodes.fed or not _DECIDING.isdisjoint(names))
+    return not nodes.imported.isdisjoint(names) and (
+        unit in nodes.fed or not _DECIDING.isdisjoint(names) or not nodes.converting.isdisjoint(nodes.variables_of(unit))
+    )
 
 
 def _identifiers(words: Iterable[str]) -> set[frozenset[str]]:

@@ -107,11 +107,13 @@ def _examined(jobs: Sequence[Job], processes: int, way: Way, helpers: Helpers) -
             continue
         try:
             file = read(job)
-            if _needs_a_closer_look(file, job[1]):
+            asking = None if way.project is None else way.project.asking()
+            if _needs_a_closer_look(file, job[1], asking):
                 waiting.append((len(file.data), job))
                 continue
             outcome = Outcome(commented=True) if _has_comments(file, job[1]) else NOTHING
-            yield job, Examined(outcome, source.digest(file.data) if way.keeps else "")
+            asked = None if asking is None else asking.asked
+            yield job, Examined(outcome, source.digest(file.data) if way.keeps else "", asked)
         except (source.Unreadable, screen.Unparsable) as error:
             yield job, Examined(engine.skipped(job[0].path, str(error)))
     # Large files first, so that none of them is left to one process at the end.
@@ -173,10 +175,8 @@ def examine(way: Way, job: Job) -> Examined:
     with statistics.measured(seconds) if seconds is not None else contextlib.nullcontext():
         asked, project = None, way.project
         if way.keeps and project is not None:
-            from stridelint.linter.project import Asked
-
-            asked = Asked()
-            project = project._replace(asked=asked)
+            project = project.asking()
+            asked = project.asked
         digests: list[str] = []
         outcome = check_file(job, project, digests if way.keeps else None, way.local)
     keeps = digests and not any(errors.may_pass(skipped.reason) for skipped in outcome.skipped)
@@ -206,12 +206,14 @@ def read(job: Job) -> source.Source:
     return source.read(item.path, item.explicit) if isinstance(item, Target) else item
 
 
-def _needs_a_closer_look(file: source.Source, settings: Settings) -> bool:
+def _needs_a_closer_look(file: source.Source, settings: Settings, project: Project | None) -> bool:
     """The first screen; the rules are not even imported for a file that does not mention torch."""
     if file.is_notebook:  # what its code holds is seen only when the JSON is read
         return file.explicit or screen.may_use_torch(file.data)
     if screen.may_use_torch(file.data) and (settings.assume or screen.mentions(file.data, _selection(settings).rules)):
         return True
+    if project is not None and screen.may_use_torch(file.data) and engine.may_get_converted(file.path, file.data, project):
+        return True  # asked again there, where it is noted what was asked
     if file.explicit:
         screen.parse(file.text)  # who names a broken file wants to hear that it is broken
     return False

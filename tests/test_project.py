@@ -211,3 +211,17 @@ def test_names_that_come_from_the_project(write: Write) -> None:
     assert names.every == {"counts", "flatten"}
     assert names.makers == {"counts", "flatten"}
     assert imported_names(project, parse(TRAIN), "train.py").every == {"models", "nhwc_batch"}
+
+
+@pytest.mark.parametrize(
+    "imports", ["from helpers import batch", "from helpers import (\n    plain,\n    batch,\n)", "from helpers import plain, batch as batch"]
+)
+def test_a_caller_without_a_word_of_layouts(write: Write, imports: str) -> None:
+    batch = "import torch\n\n\ndef plain():\n    return torch.rand(2, 3, 4, 5)\n\n\ndef batch():\n    return plain().to(memory_format=torch.channels_last)\n"
+    use = f"import torch\n{imports}\n\n\ndef f():\n    x = batch()\n    return torch.ones(2, 3, 4, 5) * x\n"
+    write({"helpers.py": batch, "use.py": use})
+    assert places(checked(".")) == {("use.py", len(use.splitlines()), "TLC101")}
+    write({"use.py": use.replace("x = batch()", "x = plain()")})
+    assert places(checked(".")) == set()
+    write({"use.py": use, "helpers.py": batch.replace("channels_last", "contiguous_format")})
+    assert places(checked(".")) == set()

@@ -38,6 +38,7 @@ class Nodes:
         self.tree = tree
         self.imported: frozenset[str] = frozenset()  # names whose functions are followed in other files
         self.makers: frozenset[str] = frozenset()  # those of them that may make an unusual tensor
+        self.converting: frozenset[str] = frozenset()  # those of them that may make a channels_last tensor
         self.fed: set[str] = set()  # units that use what such functions make
         self.places: dict[type[Rule], frozenset[str] | None] = {}  # by rule: where it can fire
         self.failures: dict[type[Rule], Exception] = {}  # of rules that cannot tell
@@ -151,6 +152,10 @@ class Nodes:
     def variables_in(self, function: ast.AST | None) -> set[str]:
         """Those of them that stand alone, not behind a dot."""
         return self._variables[self.unit_of(function)]
+
+    def variables_of(self, unit: str) -> set[str]:
+        """The same by the key of a unit."""
+        return self._variables[unit]
 
     def flow(self, kind: type[SomeFlow]) -> SomeFlow:
         """The flow of a kind through this module; one for all who ask."""
