@@ -136,10 +136,12 @@ def _shape_item(path: Path, owner: ShapeOf, index: Value) -> Value:
 def _instance_item(path: Path, owner: Instance, index: Value) -> Value:
     from stridelint.linter.inference.attributes import find_method
     from stridelint.linter.inference.calls import call_function
-    from stridelint.linter.inference.torch_api.modules import entries_of
+    from stridelint.linter.inference.torch_api.modules import entries_of, sliced
     from stridelint.linter.inference.values import Arguments
 
     entries = entries_of(owner)
+    if entries is not None and isinstance(index, Slice):
+        return sliced(owner, index)
     if entries is not None:
         key = operators.hashable(index)
         if isinstance(key, int) and key < 0:

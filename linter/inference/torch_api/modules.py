@@ -23,9 +23,11 @@ from stridelint.linter.inference.values import (
     Instance,
     Mapping,
     Sequence,
+    Slice,
     TensorValue,
     Unknown,
     Value,
+    as_int,
     is_none,
 )
 from stridelint.rules.contract.facts import TensorFacts
@@ -73,6 +75,19 @@ def entries_of(instance: Instance) -> dict[object, Value] | None:
     """The members of a container by key."""
     found = instance.attributes.get(ITEMS)
     return found.entries if isinstance(found, Mapping) else None
+
+
+def sliced(instance: Instance, index: Slice) -> Value:
+    """`layers[:-1]` of a ModuleList or Sequential: another one with some of its members."""
+    entries = entries_of(instance)
+    bounds = [None if is_none(each) else as_int(each) for each in (index.start, index.stop, index.step)]
+    given = [not is_none(each) for each in (index.start, index.stop, index.step)]
+    if entries is None or instance.cls is not None or bounds[2] == 0 or any(known is None and there for known, there in zip(bounds, given, strict=True)):
+        return Unknown("item")
+    made = Instance(None, instance.external)
+    made.complete = instance.complete
+    made.attributes[ITEMS] = Mapping(dict(enumerate(list(entries.values())[slice(*bounds)])))
+    return made
 
 
 def child_modules(instance: Instance) -> list[Value] | None:
@@ -233,7 +248,11 @@ def _register(path: Path, node: cst.CSTNode, instance: Instance, name: str, args
             value.is_buffer = name == "register_buffer"
             value.is_parameter = name == "register_parameter"
             value.name = f"self.{key.value}"
-        hold(path, instance, key.value, value)
+        entries = entries_of(instance) if name in ("add_module", "register_module") else None
+        if entries is not None:
+            entries[key.value] = value
+        else:
+            hold(path, instance, key.value, value)
     return Constant(None)
 
 
@@ -246,6 +265,15 @@ def _append(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: 
     value = args.get(0)
     if name == "append" and value is not None:
         entries[len(entries)] = value
+    elif name == "insert":
+        position, members = as_int(value), list(entries.values())
+        inserted = args.get(1, "module")
+        if position is None or inserted is None:
+            instance.complete = False
+        else:
+            members.insert(position, inserted)
+            entries.clear()
+            entries.update(enumerate(members))
     elif name == "extend" and value is not None:
         items, exhaustive = items_of(path, value)
         instance.complete &= exhaustive
