@@ -116,8 +116,9 @@ def _register_later(path: Path, scope: ModuleScope, value: Value, statements: li
     def fill(key: object) -> None:
         chosen = [each for each in waiting if _mentions(each, key)]
         for each in chosen if isinstance(key, str) else chosen[:MAX_UNNAMED]:
-            waiting.remove(each)
-            _register(path, scope, each)
+            if each in waiting:  # what one registers may ask for the next
+                waiting.remove(each)
+                _register(path, scope, each)
 
     for part in parts:
         if isinstance(part, (Mapping, Sequence)):

@@ -102,3 +102,35 @@ def found(*body: str) -> list[str]:
 )
 def test_what_is_registered(body: list[str], codes: list[str]) -> None:
     assert found(*body) == codes
+
+
+def test_a_registration_that_asks_for_another() -> None:
+    code = '''import torch
+
+KNOWN = {}
+
+
+def register(name, like=None):
+    def keep(thing):
+        KNOWN[name] = KNOWN[like] if like is not None else thing
+        return thing
+
+    return keep
+
+
+@register("alias", like="counts")
+def alias():
+    return torch.zeros(3)
+
+
+@register("counts")
+def counts():
+    return torch.zeros(3, dtype=torch.int32)
+
+
+def use():
+    KNOWN["counts"]().add_(0.5)
+'''
+    outcome = engine.check(source.from_bytes("registry.py", code.encode(), explicit=True), select(Settings()))
+    assert not outcome.skipped
+    assert [each.code for each in outcome.findings] == ["TLC401"]
