@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from stridelint.linter import setting_options, source, statistics
-from stridelint.linter.config import ConfigError, Settings
+from stridelint.linter.config import ConfigError, Settings, read
 from stridelint.linter.discover import Target, discover, is_excluded, unique
 from stridelint.linter.findings import Skipped
 from stridelint.linter.run import Job
@@ -118,7 +118,7 @@ def validated(gathered: Gathered, is_known: Callable[[Settings], bool]) -> Gathe
         if settings in gathered.asked or is_known(settings):
             continue
         try:
-            validate(settings)
+            _check(settings)
         except ConfigError as error:
             wrong[settings] = Unusable(f"{_shown(settings.file)}: {error}", gathered.around[settings], [])
     if not wrong:
@@ -131,7 +131,26 @@ def validated(gathered: Gathered, is_known: Callable[[Settings], bool]) -> Gathe
 
 
 def validate(settings: Settings) -> None:
-    """Wrong codes and tables are an error even if no file needs them."""
+    """Wrong codes and tables are an error even if no file needs them. Raises ConfigError, naming the file they stand in."""
+    try:
+        _check(settings)
+    except ConfigError as error:
+        if settings.file and _fault(read(settings.file)) == str(error):
+            raise ConfigError(f"{_shown(settings.file)}: {error}") from None
+        raise
+
+
+def _fault(settings: Settings | None) -> str:
+    """What is wrong in settings as the file has them, without the options of the command line."""
+    try:
+        if settings is not None:
+            _check(settings)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def _check(settings: Settings) -> None:
     choosing = (settings.select, settings.ignore, settings.extend_select, settings.per_file_ignores, settings.severity)
     if any(choosing) or settings.local_rules:
         from stridelint.linter.selection import select
@@ -147,8 +166,6 @@ def tell_unusable(unusable: Iterable[Unusable]) -> None:
         number = len(each.paths)
         what = "1 file there is" if number == 1 else f"{number} files there are"
         tell(f"{each.reason}; {what} not checked")
-
-
 
 
 def _shown(text: str) -> str:

@@ -84,6 +84,13 @@ def test_a_wrong_rule_on_the_command_line_ends_the_run_as_ever(tree: Path, run: 
     assert run("check", "--select", "TLC999", ".").status == 2
 
 
+@pytest.mark.parametrize("text", ['select = ["TLC999"]', 'operators = "absent.json"'])
+def test_what_a_file_has_wrong_is_told_with_its_name(tree: Path, run: Run, text: str) -> None:
+    spoil(tree, text)
+    assert run("check", ".").err.startswith("stridelint: pyproject.toml: ")
+    assert run("check", "--select", "TLC998", ".").err.startswith("stridelint: unknown rule 'TLC998'")
+
+
 def test_each_is_told_once(tree: Path, run: Run) -> None:
     spoil(tree / "sub")
     spoil(tree / "sub" / "own", "jobs = true")
