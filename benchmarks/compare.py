@@ -127,7 +127,9 @@ def show(times: Mapping[str, Took]) -> None:
     cold, warm = times["stridelint cold"], times["stridelint warm"]
     print(f"{'':20}{'seconds':>9}{'cpu':>9}{'cold / it':>12}{'warm / it':>12}")
     for name, each in times.items():
-        print(f"{name:20}{each.clock:9.2f}{each.processors:9.2f}{cold.clock / each.clock:12.3f}{warm.clock / each.clock:12.3f}")
+        print(
+            f"{name:20}{each.clock:9.2f}{each.processors:9.2f}{cold.clock / each.clock:12.3f}{warm.clock / each.clock:12.3f}"
+        )
 
 
 def show_growth(folder: Path) -> None:
@@ -216,18 +218,27 @@ def machine() -> str:
         name = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         pass
-    return f"{platform.node()}: {name}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; {platform.platform()}"
+    return (
+        f"{platform.node()}: {name}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; {platform.platform()}"
+    )
 
 
 def versions(skipped: Sequence[str]) -> str:
     """What is compared."""
     from importlib.metadata import version
 
-    found = [f"Python {platform.python_version()}", f"stridelint {version('stridelint')}", f"libcst {version('libcst')}"]
+    found = [
+        f"Python {platform.python_version()}",
+        f"stridelint {version('stridelint')}",
+        f"libcst {version('libcst')}",
+    ]
     for name, packages in SHOWN.items():
         if not set(packages[:2] if name == "others" else packages[:1]) <= set(skipped):
             listed = subprocess.run(
-                [str(environment(name) / "pip"), "list", "--format", "freeze"], stdout=subprocess.PIPE, text=True, check=True
+                [str(environment(name) / "pip"), "list", "--format", "freeze"],
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
             ).stdout.lower()
             told = [line.replace("==", " ") for line in listed.split() if line.partition("==")[0] in packages]
             found.append(" with ".join(sorted(told, reverse=True)) if name == "torchfix" else ", ".join(told))
@@ -245,8 +256,12 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--skip", action="append", default=[], choices=("flake8", "ruff", "torchfix"))
     parser.add_argument("--growth", action="store_true", help="also how the time grows")
-    parser.add_argument("--cold-at-most", type=float, metavar="R", help="exit 1 if cold is more than R of flake8's time")
-    parser.add_argument("--warm-at-most", type=float, metavar="R", help="exit 1 if warm is more than R of ruff's time without cache")
+    parser.add_argument(
+        "--cold-at-most", type=float, metavar="R", help="exit 1 if cold is more than R of flake8's time"
+    )
+    parser.add_argument(
+        "--warm-at-most", type=float, metavar="R", help="exit 1 if warm is more than R of ruff's time without cache"
+    )
     options = parser.parse_args()
     folders = options.folders or [each for each in [installed_torch()] if each]
     if not folders:

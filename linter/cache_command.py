@@ -11,8 +11,12 @@ from stridelint.linter.config import ConfigError
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("action", metavar="ACTION", choices=("info", "clean"), help="info: where and how large it is; clean: delete it")
-    parser.add_argument("path", metavar="PATH", nargs="?", default=".", help="whose cache: of a project, a folder in it (default: .)")
+    parser.add_argument(
+        "action", metavar="ACTION", choices=("info", "clean"), help="info: where and how large it is; clean: delete it"
+    )
+    parser.add_argument(
+        "path", metavar="PATH", nargs="?", default=".", help="whose cache: of a project, a folder in it (default: .)"
+    )
     parser.add_argument("--cache-dir", metavar="DIR", help="the folder, if it is not the usual one")
 
 

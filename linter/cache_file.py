@@ -68,10 +68,17 @@ class CacheFile:
         if state_of(self.path) != self._seen:
             theirs = self._read()
             self.entries = {**theirs, **{path: self.entries[path] for path in self._touched}}
-        gone = [path for path in self.entries if path not in self._touched and not os.path.exists(path.rpartition("\0")[2])]
+        gone = [
+            path for path in self.entries if path not in self._touched and not os.path.exists(path.rpartition("\0")[2])
+        ]
         for path in gone:
             del self.entries[path]
-        document = {"format": FORMAT, "context": self._context, "tool": [identity.mark(), identity.digest()], "files": self.entries}
+        document = {
+            "format": FORMAT,
+            "context": self._context,
+            "tool": [identity.mark(), identity.digest()],
+            "files": self.entries,
+        }
         text = json.dumps(document, separators=(",", ":"))
         if len(text) > MAX_BYTES:
             return
@@ -101,7 +108,10 @@ class CacheFile:
             return {}  # none, or damaged: it is made anew
 
     def _entries(self, document: Any) -> dict[str, Entry]:
-        if not isinstance(document, dict) or (document.get("format"), document.get("context")) != (FORMAT, self._context):
+        if not isinstance(document, dict) or (document.get("format"), document.get("context")) != (
+            FORMAT,
+            self._context,
+        ):
             return {}
         mark, digest = document["tool"]
         if mark != identity.mark():
@@ -132,7 +142,9 @@ def files_in(folder: str) -> list[os.DirEntry[str]]:
 def tidy(folder: str) -> None:
     """Delete files that no run has used for long, and the oldest if all together are too large."""
     total, now = 0, time.time()
-    for state, path, name in sorted(((state_of(each.path) or (0, 0, 0), each.path, each.name) for each in files_in(folder)), reverse=True):
+    for state, path, name in sorted(
+        ((state_of(each.path) or (0, 0, 0), each.path, each.name) for each in files_in(folder)), reverse=True
+    ):
         total += state[2]
         age = now - state[0] / 1e9
         if age > (MAX_AGE if NAME.fullmatch(name) else _HOUR) or total > MAX_BYTES:

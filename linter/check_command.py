@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from stridelint.linter.project import Project
     from stridelint.linter.reports.context import Context
 
+
 class Checked(NamedTuple):
     """What a run came to.
 
@@ -284,7 +285,9 @@ def _without_ignored(report: Report, jobs: Iterable[runner.Job]) -> Report:
     from stridelint.linter.selection import select
 
     kept = tuple(
-        each for each in report.skipped if each.path not in picky or not select(picky[each.path]).ignores(each.path, "TLC901")
+        each
+        for each in report.skipped
+        if each.path not in picky or not select(picky[each.path]).ignores(each.path, "TLC901")
     )
     return report._replace(skipped=kept)
 

@@ -31,6 +31,7 @@ exit status:
   0  no findings        1  findings        2  wrong usage or internal error
 """
 
+
 class _Formatter(argparse.RawDescriptionHelpFormatter):
     """argparse makes a formatter for each argument; measuring the terminal itself saves importing shutil."""
 

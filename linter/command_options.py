@@ -93,20 +93,22 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="in json, sarif and html also findings that noqa hides or that are in the baseline, marked so",
     )
-    output.add_argument("--statistics", action="store_true", help="count findings by rule, and tell where the time went (text, json)")
+    output.add_argument(
+        "--statistics", action="store_true", help="count findings by rule, and tell where the time went (text, json)"
+    )
     output.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
     known = parser.add_argument_group("baseline: findings to live with (see docs/baseline.md)")
     known.add_argument("--baseline", metavar="FILE", help="report only findings that are not in this file")
-    known.add_argument("--no-baseline", action="store_true", help="report all findings, whatever baseline the configuration names")
+    known.add_argument(
+        "--no-baseline", action="store_true", help="report all findings, whatever baseline the configuration names"
+    )
     known.add_argument(
         "--update-baseline", action="store_true", help="write all present findings into the baseline, and exit 0"
     )
     known.add_argument(
         "--prune-baseline", action="store_true", help="take entries out of the baseline whose findings are gone"
     )
-    known.add_argument(
-        "--error-stale-baseline", action="store_true", help="exit 1 if the baseline has such entries"
-    )
+    known.add_argument("--error-stale-baseline", action="store_true", help="exit 1 if the baseline has such entries")
     files = parser.add_argument_group("configuration and files")
     setting_options.add_configuration(files)
     setting_options.add_files(files)
@@ -176,17 +178,24 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 
 def _add_new_rule(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "code", metavar="CODE", help="TLC and three digits, the first chooses the folder; with --local a prefix of your own"
+        "code",
+        metavar="CODE",
+        help="TLC and three digits, the first chooses the folder; with --local a prefix of your own",
     )
     parser.add_argument("name", metavar="NAME", help='kebab-case, reads as "allow NAME"')
-    parser.add_argument("--local", metavar="DIR", help="a rule of your project's own, in this folder (docs/local_rules.md)")
+    parser.add_argument(
+        "--local", metavar="DIR", help="a rule of your project's own, in this folder (docs/local_rules.md)"
+    )
 
 
 def _add_test_rules(parser: argparse.ArgumentParser) -> None:
     from stridelint.linter.setting_options import add_configuration
 
     parser.add_argument(
-        "paths", metavar="PATH", nargs="*", help="files or folders of rules (default: `local-rules` of the configuration)"
+        "paths",
+        metavar="PATH",
+        nargs="*",
+        help="files or folders of rules (default: `local-rules` of the configuration)",
     )
     add_configuration(parser)
 

@@ -183,7 +183,9 @@ def new_rule(options: argparse.Namespace) -> int:
     if options.local is None and not re.fullmatch(r"TLC[1-4]\d\d", code):
         raise ConfigError(f"'{options.code}' is no code for a rule: TLC, a family from 1 to 4, two digits")
     if options.local is not None and (not local_rules.CODE.fullmatch(code) or "TLC".startswith(code[:-3])):
-        raise ConfigError(f"'{options.code}' is no code for a local rule: one to three letters, not TLC, and three digits (LOC001)")
+        raise ConfigError(
+            f"'{options.code}' is no code for a local rule: one to three letters, not TLC, and three digits (LOC001)"
+        )
     if not local_rules.NAME.fullmatch(name):
         raise ConfigError(f"'{name}' is no name for a rule: words in lower case with '-' between them")
     if options.local is not None:
@@ -192,7 +194,11 @@ def new_rule(options: argparse.Namespace) -> int:
         if code == rule.code or name == rule.name:
             raise ConfigError(f"{rule.code} {rule.name} exists already")
     file = name.replace("-", "_") + ".py"
-    path = _checkout() / "rules" / FOLDERS[int(code[3]) - 1] / file if options.local is None else Path(options.local) / file
+    path = (
+        _checkout() / "rules" / FOLDERS[int(code[3]) - 1] / file
+        if options.local is None
+        else Path(options.local) / file
+    )
     if path.exists():
         raise ConfigError(f"{path} exists already")
     class_name = "".join(word.capitalize() for word in name.split("-"))
@@ -201,7 +207,9 @@ def new_rule(options: argparse.Namespace) -> int:
     path.write_text(text, encoding="utf-8")
     print(f"wrote {path}")
     if options.local is not None:
-        print(f'next: replace the example in it; stridelint test-rules {path}; local-rules = ["{path.parent.as_posix()}"]')
+        print(
+            f'next: replace the example in it; stridelint test-rules {path}; local-rules = ["{path.parent.as_posix()}"]'
+        )
         return 0
     print(f"next: replace the example in it; add {code} to CHANGELOG.md; pytest -k {code}; stridelint docs")
     return 0

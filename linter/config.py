@@ -62,7 +62,9 @@ def assumptions(value: object) -> tuple[str, ...]:
     for each in _strings(value):
         fact, colon, pattern = each.partition(":")
         if fact != "channels_last":
-            raise ConfigError(f"knows channels_last and channels_last:PATTERN, not '{each}'{suggestion(fact, ['channels_last'])}")
+            raise ConfigError(
+                f"knows channels_last and channels_last:PATTERN, not '{each}'{suggestion(fact, ['channels_last'])}"
+            )
         if colon and not pattern:
             raise ConfigError(f"lacks the name of a class or function after the colon of '{each}'")
     return _strings(value)

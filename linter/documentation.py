@@ -110,22 +110,27 @@ def _rows(rules: Iterable[type[Rule]], folder: str) -> str:
     for rule in rules:
         code, quiet = rule.code, " (audits)" if is_quiet(rule) else ""
         text = summary(rule).replace("|", "\\|")
-        rows.append(f"| [{code}]({folder}{code}.md) | {rule.name} | {rule.severity.value}{quiet} | {fixability(rule)} | {text} |")
+        rows.append(
+            f"| [{code}]({folder}{code}.md) | {rule.name} | {rule.severity.value}{quiet} | {fixability(rule)} | {text} |"
+        )
     return "\n".join(rows)
 
 
 def index() -> str:
     """The table of all rules, in Markdown."""
-    return "\n\n".join(
-        [
-            "# Rules",
-            "*error*: torch raises or computes wrong numbers. *warning*: silently another layout, or a test that cannot "
-            "fail. *note*: advice. Rules marked *audits* report only with `--min-confidence possible`, or when selected "
-            "by code. *fix*: whether `--fix` (safe) or `--fix --unsafe-fixes` puts some of the findings right, see "
-            "[fixes.md](fixes.md).",
-            _rows(built_in().values(), "rules/"),
-        ]
-    ) + "\n"
+    return (
+        "\n\n".join(
+            [
+                "# Rules",
+                "*error*: torch raises or computes wrong numbers. *warning*: silently another layout, or a test that cannot "
+                "fail. *note*: advice. Rules marked *audits* report only with `--min-confidence possible`, or when selected "
+                "by code. *fix*: whether `--fix` (safe) or `--fix --unsafe-fixes` puts some of the findings right, see "
+                "[fixes.md](fixes.md).",
+                _rows(built_in().values(), "rules/"),
+            ]
+        )
+        + "\n"
+    )
 
 
 def write(folder: Path, check: bool = False) -> list[Path]:

@@ -43,9 +43,7 @@ def check(
     return outcome._replace(commented=True) if commented else outcome
 
 
-def _checked(
-    file: source.Source, selection: Selection, analyse: Analyse | None, project: Project | None
-) -> Outcome:
+def _checked(file: source.Source, selection: Selection, analyse: Analyse | None, project: Project | None) -> Outcome:
     if file.is_notebook:
         return _of_notebook(file, selection, analyse, project)
     try:
@@ -191,7 +189,11 @@ def _check_screened(file: _File, analyse: Analyse | None) -> Outcome:
     try:
         nodes = nodes_of(file.tree)
         whole = bool(file.selection.assume)
-        plan = relevance.everything(file.text, file.tree) if whole else relevance.plan(file.text, file.tree, nodes, file.rules)
+        plan = (
+            relevance.everything(file.text, file.tree)
+            if whole
+            else relevance.plan(file.text, file.tree, nodes, file.rules)
+        )
         if plan.following and not whole:
             file = file._replace(rules=[*file.rules, *_firing_elsewhere(file)])
         return run_deep(lambda: _analysed(file, plan, analyse))

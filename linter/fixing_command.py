@@ -134,7 +134,9 @@ def show(changed: Collection[Mended], report: Report | None) -> int:
     report: names the files that could not be analysed, if the user wants to hear of them.
     """
     for each in changed:
-        sys.stdout.writelines(fixing_files.diff(each.file.path, each.file.data, each.fixes.data, plain=not sys.stdout.isatty()))
+        sys.stdout.writelines(
+            fixing_files.diff(each.file.path, each.file.data, each.fixes.data, plain=not sys.stdout.isatty())
+        )
     sys.stdout.flush()
     number = sum(len(each.fixes.fixed) for each in changed)
     files = f"{len(changed)} file{'s' * (len(changed) != 1)}"

@@ -117,7 +117,9 @@ def _loaded(paths: tuple[str, ...], stamp: str) -> Loaded:
                 problems.append(Problem(path, line, f"{reason}; the rule '{rule.__name__}' is left out"))
                 continue
             if _OURS.startswith(rule.code.rstrip("0123456789")):
-                raise ConfigError(f"{shown(path)}:{line}: {rule.code} is a code of stridelint's own; take another prefix, like LOC")
+                raise ConfigError(
+                    f"{shown(path)}:{line}: {rule.code} is a code of stridelint's own; take another prefix, like LOC"
+                )
             for word in (rule.code, rule.name):
                 if word in known:
                     raise ConfigError(f"{shown(path)}:{line}: the rule {word} exists already: {known[word]}")

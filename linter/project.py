@@ -315,7 +315,9 @@ def _makers_in(path: str, changed: int, size: int) -> tuple[str, frozenset[str]]
     if makers and b"channels_last" in data:
         parts = _DEFINED.split(data)[1:]
         makers |= {
-            name.decode("utf-8", "replace") + CONVERTS for name, body in zip(parts[::2], parts[1::2]) if b"channels_last" in body
+            name.decode("utf-8", "replace") + CONVERTS
+            for name, body in zip(parts[::2], parts[1::2])
+            if b"channels_last" in body
         }
     return source.digest(data), frozenset(makers)
 

@@ -114,9 +114,7 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
     tests = {index for index in roots if units[index].node.name.startswith("test")}
     reached = _reached(units, firing, globals_)
     lines = source.lines_with_ends(text)
-    left_out = [
-        unit.node for index, unit in enumerate(units) if index not in kept and can_be_blanked(lines, unit.node)
-    ]
+    left_out = [unit.node for index, unit in enumerate(units) if index not in kept and can_be_blanked(lines, unit.node)]
     return Plan(
         blanked(lines, left_out),
         frozenset(left_out),
@@ -168,7 +166,9 @@ def _passes_attributes(unit: _Unit, near: set[str], sources: frozenset[str]) -> 
         and any(
             isinstance(each, ast.Call)
             and any(_is_own(argument) for argument in (*each.args, *(keyword.value for keyword in each.keywords)))
-            and any(isinstance(part, (ast.Name, ast.Attribute)) and name_of(part) in near for part in ast.walk(each.func))
+            and any(
+                isinstance(part, (ast.Name, ast.Attribute)) and name_of(part) in near for part in ast.walk(each.func)
+            )
             for each in ast.walk(unit.node)
         )
     )
@@ -184,7 +184,9 @@ def _is_own(node: ast.expr) -> bool:
 def _leads_out(nodes: Nodes, names: frozenset[str], unit: str) -> bool:
     """Whether a unit may hand something unusual to functions of other files, or gets something from them."""
     return not nodes.imported.isdisjoint(names) and (
-        unit in nodes.fed or not _DECIDING.isdisjoint(names) or not nodes.converting.isdisjoint(nodes.variables_of(unit))
+        unit in nodes.fed
+        or not _DECIDING.isdisjoint(names)
+        or not nodes.converting.isdisjoint(nodes.variables_of(unit))
     )
 
 
@@ -293,20 +295,14 @@ def _reached(
             name: frozenset().union(
                 reached.get(name, frozenset()),
                 *(reached.get(each, frozenset()) for each in through.get(name, ())),
-                *(
-                    reached.get(each, frozenset())
-                    for index in by_name.get(name, ())
-                    for each in leading[index]
-                ),
+                *(reached.get(each, frozenset()) for index in by_name.get(name, ()) for each in leading[index]),
             )
             for name in known
         }
         if found == reached:
             break
         reached = found
-    return [
-        own.union(*(reached[name] for name in names)) for own, names in zip(firing, leading)
-    ]
+    return [own.union(*(reached[name] for name in names)) for own, names in zip(firing, leading)]
 
 
 def _base_names(cls: ast.ClassDef) -> set[str]:
@@ -362,7 +358,9 @@ def _registered(
     if not found:
         return set()
     said = {text for index in kept for text in _texts([units[index].node])}
-    return registering | {name for name, decorators in found.items() if not said.isdisjoint({name, *_texts(decorators)})}
+    return registering | {
+        name for name, decorators in found.items() if not said.isdisjoint({name, *_texts(decorators)})
+    }
 
 
 def _root_name(node: ast.expr) -> str:

@@ -42,7 +42,9 @@ def moved(written: Sequence[str], lines: Sequence[str]) -> list[tuple[int, int]]
     """
     found, number = [], 0
     for line in written:
-        while line.strip() and number < len(lines) - 1 and lines[number].strip(_INDENTS) == "\\" != line.strip(_INDENTS):
+        while (
+            line.strip() and number < len(lines) - 1 and lines[number].strip(_INDENTS) == "\\" != line.strip(_INDENTS)
+        ):
             number += 1
         its = lines[number] if number < len(lines) else ""
         is_same = its != line and its.lstrip(_INDENTS) == line.lstrip(_INDENTS)

@@ -33,7 +33,9 @@ def run(options: argparse.Namespace) -> int:
     if not loaded.rules and not failures:
         raise ConfigError(f"no rules in {', '.join(map(local_rules.shown, paths))}")
     number = f"{len(failures)} failure{'s' * (len(failures) != 1)}" if failures else "all hold"
-    print(f"{len(loaded.rules)} rule{'s' * (len(loaded.rules) != 1)}, {examples} example{'s' * (examples != 1)}: {number}")
+    print(
+        f"{len(loaded.rules)} rule{'s' * (len(loaded.rules) != 1)}, {examples} example{'s' * (examples != 1)}: {number}"
+    )
     sys.stdout.flush()
     return 1 if failures else 0
 
@@ -81,8 +83,16 @@ def _told(title: str, code: str, outcome: Outcome, expected: Found) -> Iterator[
         yield "\n".join(
             [
                 f"{title}: the findings are not those that are expected",
-                *(f"    missing    {line}:{column}: {message}" for line, column, message in expected if (line, column, message) not in found),
-                *(f"    unexpected {line}:{column}: {message}" for line, column, message in found if (line, column, message) not in expected),
+                *(
+                    f"    missing    {line}:{column}: {message}"
+                    for line, column, message in expected
+                    if (line, column, message) not in found
+                ),
+                *(
+                    f"    unexpected {line}:{column}: {message}"
+                    for line, column, message in found
+                    if (line, column, message) not in expected
+                ),
                 *(f"    {number:4} | {line}" for number, line in enumerate(code.splitlines(), 1)),
             ]
         )

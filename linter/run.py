@@ -124,7 +124,9 @@ def _examined(jobs: Sequence[Job], processes: int, way: Way, helpers: Helpers) -
 
     processes, work = processes or _cores(), functools.partial(examine, way)
     is_serial = processes < 2 or len(ordered) < SERIAL_BELOW
-    with contextlib.closing(workers.in_turn(ordered, work) if is_serial else workers.each(ordered, work, processes)) as results:
+    with contextlib.closing(
+        workers.in_turn(ordered, work) if is_serial else workers.each(ordered, work, processes)
+    ) as results:
         for job, result in results:
             yield job, _after_death(job, way) if isinstance(result, workers.Died) else result
 
@@ -212,7 +214,11 @@ def _needs_a_closer_look(file: source.Source, settings: Settings, project: Proje
         return file.explicit or screen.may_use_torch(file.data)
     if screen.may_use_torch(file.data) and (settings.assume or screen.mentions(file.data, _selection(settings).rules)):
         return True
-    if project is not None and screen.may_use_torch(file.data) and engine.may_get_converted(file.path, file.data, project):
+    if (
+        project is not None
+        and screen.may_use_torch(file.data)
+        and engine.may_get_converted(file.path, file.data, project)
+    ):
         return True  # asked again there, where it is noted what was asked
     if file.explicit:
         screen.parse(file.text)  # who names a broken file wants to hear that it is broken

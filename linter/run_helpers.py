@@ -28,7 +28,9 @@ def add_options(parser: argparse._ActionsContainer) -> None:
     """Declare the options about the cache, and about what a run tells besides its report."""
     parser.add_argument("--no-cache", action="store_true", help="check all files anew, and remember nothing")
     parser.add_argument(
-        "--cache-dir", metavar="DIR", help="where to remember what came of files (default: .stridelint_cache, see docs/cache.md)"
+        "--cache-dir",
+        metavar="DIR",
+        help="where to remember what came of files (default: .stridelint_cache, see docs/cache.md)",
     )
     parser.add_argument("--watch", action="store_true", help="check again whenever a file changes, until Ctrl-C")
     told = parser.add_mutually_exclusive_group()

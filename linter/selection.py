@@ -75,9 +75,7 @@ class Selection(NamedTuple):
             return tuple(self._graded(each) for each in findings if not self.ignores(each.path, each.code))
 
         skipped = tuple(each for each in outcome.skipped if not self.ignores(each.path, "TLC901"))
-        return outcome._replace(
-            findings=kept(outcome.findings), suppressed=kept(outcome.suppressed), skipped=skipped
-        )
+        return outcome._replace(findings=kept(outcome.findings), suppressed=kept(outcome.suppressed), skipped=skipped)
 
     def severity_of(self, code: str) -> str:
         """The severity that the settings give a rule's findings; "" for their own."""
@@ -144,7 +142,11 @@ def _choice(
         return Choice(False, "only in audits, or selected by its code")
     written = chosen[rule.code[:selected]]
     why = f"selected by '{written}'" if written else "by default"
-    if rule.severity is Severity.NOTE and settings.min_confidence is not Confidence.POSSIBLE and rule.code not in by_name:
+    if (
+        rule.severity is Severity.NOTE
+        and settings.min_confidence is not Confidence.POSSIBLE
+        and rule.code not in by_name
+    ):
         why += "; its notes only in audits, or selected by its code"
     return Choice(True, why)
 

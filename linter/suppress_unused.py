@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 _WITNESS = '{"reason": "it is about a comment, and names no call to make"}'
 
 
-def unused(
-    path: str, text: str, used: Collection[tuple[str, int, int]], selection: Selection, alone: bool
-) -> Outcome:
+def unused(path: str, text: str, used: Collection[tuple[str, int, int]], selection: Selection, alone: bool) -> Outcome:
     """The findings in a file that was analysed to its end.
 
     used: what all files of the run have found comments for (see `Outcome`). alone: the file was read without those that
@@ -54,7 +52,9 @@ def unused(
     # Only a comment that names TLC902 hides it: one about everything is not about itself.
     hidden = {each for each in found if _hides(suppressions, each)}
     return selection.settled(
-        Outcome(tuple(each for each in found if each not in hidden), (), tuple(each for each in found if each in hidden))
+        Outcome(
+            tuple(each for each in found if each not in hidden), (), tuple(each for each in found if each in hidden)
+        )
     )
 
 
@@ -154,9 +154,7 @@ class _Judge:
         if part is None:
             return {code for code, rule in self.known.items() if not rule.quiet} - {"TLC901"} <= self.run
         meant = {
-            code
-            for code, rule in self.known.items()
-            if means(part.text, code, rule.name if directive.is_ours else "")
+            code for code, rule in self.known.items() if means(part.text, code, rule.name if directive.is_ours else "")
         }
         return bool(meant) and meant <= self.run
 
@@ -242,5 +240,3 @@ def _removed(lines: Sequence[str], directive: Directive) -> Replacement:
     if number < len(lines):
         return Replacement(number, 1, number + 1, 1, "")
     return Replacement(number, comment.column + 1, number, len(line) + 1, "")
-
-

@@ -46,8 +46,12 @@ class Kind(enum.Enum):
     DIFFERS_FOR_ONE_LAYOUT = (
         "differs for one layout"  # strides of size-1 axes change the answer, but no place in memory
     )
-    BATCH_STRIDE_DECIDES = "stride(0) decides the layout"  # row-major, but channels_last for the same pixels with another
-    NUMBERS_STAY = "numbers stay in their order"  # the result has permuted sizes, and other numbers than `permute` gives
+    BATCH_STRIDE_DECIDES = (
+        "stride(0) decides the layout"  # row-major, but channels_last for the same pixels with another
+    )
+    NUMBERS_STAY = (
+        "numbers stay in their order"  # the result has permuted sizes, and other numbers than `permute` gives
+    )
     NARROWS = "out has a smaller range"  # than the result without out=, and torch accepts it
     IGNORES_BATCH_STRIDE = "ignores stride(0)"  # another stride(0), or first step of as_strided, gives one answer
 

@@ -52,7 +52,9 @@ def template(error: str, *, op: str = "", result: torch.dtype | None = None, out
     text = re.sub(
         rf"from device {_DEVICE} to device {_DEVICE}", "from device {result_device} to device {out_device}", text
     )
-    text = re.sub(rf"to have device {_DEVICE}, but got {_DEVICE}", "to have device {result_device}, but got {out_device}", text)
+    text = re.sub(
+        rf"to have device {_DEVICE}, but got {_DEVICE}", "to have device {result_device}, but got {out_device}", text
+    )
     text = re.sub(
         rf"device type {_DEVICE} does not match device type of out parameter \({_DEVICE}\)",
         "device type {result_device} does not match device type of out parameter ({out_device})",

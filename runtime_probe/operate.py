@@ -92,7 +92,11 @@ def attempt(call: Callable[[], Any], grad: bool) -> Outcome:
 
 def _is_short_of_memory(error: Exception) -> bool:
     """That a call failed for lack of memory tells nothing about it; torch says so of a CPU in a RuntimeError."""
-    return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or "can't allocate memory" in str(error)
+    )
 
 
 def run(op: str, form: Form, arguments: Mapping[str, Any], out: Any = None) -> Any:

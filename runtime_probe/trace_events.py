@@ -109,7 +109,9 @@ class Call:
             None if statement is None else written.site(statement),
             {name: written.site(node) for name, node in self._keywords().items()},
             wording=functools.partial(written.source.text, written.node),
-            following=follower(written.source, written.node) if written.direct and self.called.op == "contiguous" else "",
+            following=follower(written.source, written.node)
+            if written.direct and self.called.op == "contiguous"
+            else "",
         )
 
     def _keywords(self) -> dict[str, ast.AST]:

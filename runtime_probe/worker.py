@@ -60,7 +60,16 @@ def answer(witness: dict[str, Any], started: dict[str, Any]) -> dict[str, Any]:
 
     try:
         verdict = replay(witness, started["device"])
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, AssertionError, RuntimeError, MemoryError) as error:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        IndexError,
+        AssertionError,
+        RuntimeError,
+        MemoryError,
+    ) as error:
         frames = traceback.extract_tb(error.__traceback__)
         where = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}"
         text = " ".join(str(error).split())[:200]

@@ -104,5 +104,3 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
         return Result(status=status, out=captured.out, err=captured.err)
 
     return run
-
-

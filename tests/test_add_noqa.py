@@ -56,12 +56,15 @@ def with_noqa(code: str) -> str:
         ("a.float(); y = a * b\n", "a.float(); y = a * b  # noqa: TLC101, TLC103\n"),
         # On the reported line, which flake8 looks at, where that can hold a comment.
         ("y = f(\n    a * b,\n)\n", "y = f(\n    a * b,  # noqa: TLC101\n)\n"),
-        ("y = f(  # why\n    a,\n    (a\n     * b),\n)\n", "y = f(  # why\n    a,\n    (a  # noqa: TLC101\n     * b),\n)\n"),
+        (
+            "y = f(  # why\n    a,\n    (a\n     * b),\n)\n",
+            "y = f(  # why\n    a,\n    (a  # noqa: TLC101\n     * b),\n)\n",
+        ),
         ("y = a * \\\n    b + \\\n    1\n", "y = a * \\\n    b + \\\n    1  # noqa: TLC101\n"),
         ('y = a * b, """\n# noqa\n"""\n', 'y = a * b, """\n# noqa\n"""  # noqa: TLC101\n'),
         ('y = (a * b, """\n""", 1\n)\n', 'y = (a * b, """\n""", 1  # noqa: TLC101\n)\n'),
         ("y = [a * b, '\\\n', \\\n1,\n2]\n", "y = [a * b, '\\\n', \\\n1,  # noqa: TLC101\n2]\n"),
-        ("y = a * b, f\"\"\"\n{\n1}\n\"\"\"\n", "y = a * b, f\"\"\"\n{\n1}\n\"\"\"  # noqa: TLC101\n"),
+        ('y = a * b, f"""\n{\n1}\n"""\n', 'y = a * b, f"""\n{\n1}\n"""  # noqa: TLC101\n'),
         ("if True: y = a * b\n", "if True: y = a * b  # noqa: TLC101\n"),
     ],
 )
@@ -88,9 +91,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (b"", "latin-1", "# -*- coding: latin-1 -*-\n# é\n", "\r\n"),
     ],
 )
-def test_bytes_stay(
-    project: Path, run: Callable[..., Any], mark: bytes, encoding: str, head: str, ending: str
-) -> None:
+def test_bytes_stay(project: Path, run: Callable[..., Any], mark: bytes, encoding: str, head: str, ending: str) -> None:
     text = (head + CONVERTED + "y = a * b  # é\nz = 1\n").replace("\n", ending)
     path = project / "x.py"
     path.write_bytes(mark + text.encode(encoding))
@@ -168,7 +169,8 @@ def test_comments_in_the_baseline(project: Path, run: Callable[..., Any]) -> Non
 def test_fix_takes_out_what_hides_nothing(project: Path, run: Callable[..., Any]) -> None:
     path = project / "x.py"
     path.write_text(
-        CONVERTED + "y = a * a  # noqa: TLC101, TLC103\n# stridelint: ignore[TLC101]\nz = a * a\nu = a * b  # noqa: TLC101\n"
+        CONVERTED
+        + "y = a * a  # noqa: TLC101, TLC103\n# stridelint: ignore[TLC101]\nz = a * a\nu = a * b  # noqa: TLC101\n"
         "v = a  # noqa: TLC999\n"
     )
     options = ("check", "--no-cache", "--extend-select", "TLC902")
@@ -191,12 +193,16 @@ def test_fix_together_with_other_fixes(project: Path, run: Callable[..., Any]) -
 
 def test_a_comment_for_what_another_file_finds(project: Path, run: Callable[..., Any]) -> None:
     helper, caller = project / "helper.py", project / "caller.py"
-    helper.write_text("def add(x, y):\n    return x * y  # noqa: TLC101\n\n\ndef sub(x, y):\n    return x - y  # noqa: TLC101\n")
+    helper.write_text(
+        "def add(x, y):\n    return x * y  # noqa: TLC101\n\n\ndef sub(x, y):\n    return x - y  # noqa: TLC101\n"
+    )
     caller.write_text("from helper import add\n\n" + CONVERTED + "add(a, b)\n")
     options = ("check", "--no-cache", "--extend-select", "TLC902")
     result = run(*options, "--fix", ".")
     assert "1 fixed" in result.out
-    assert helper.read_text() == "def add(x, y):\n    return x * y  # noqa: TLC101\n\n\ndef sub(x, y):\n    return x - y\n"
+    assert (
+        helper.read_text() == "def add(x, y):\n    return x * y  # noqa: TLC101\n\n\ndef sub(x, y):\n    return x - y\n"
+    )
     # Alone it does not know its callers.
     assert run(*options, "helper.py").status == 0
 
@@ -243,7 +249,9 @@ def test_comments_are_put_only_where_python_takes_them() -> None:
 def test_the_page_about_it(project: Path, run: Callable[..., Any]) -> None:
     page = (Path(__file__).parent.parent / "docs" / "suppression.md").read_text()
     (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    example = CONVERTED.replace("a =", "mask =").replace("b =", "x =") + "scale = 2\n" + example.replace("fuse(", "print(")
+    example = (
+        CONVERTED.replace("a =", "mask =").replace("b =", "x =") + "scale = 2\n" + example.replace("fuse(", "print(")
+    )
     path = project / "x.py"
     path.write_text(example)
     assert "2 suppressed" in run("check", "--no-cache", "x.py").out

@@ -75,9 +75,7 @@ def test_an_exhausted_budget_keeps_the_findings(tmp_path: Path, run: Callable[..
     (tmp_path / "long.py").write_text(HEAD + "x.exhaust()\n")
     report = json.loads(run("check", "--format", "json", tmp_path).out)
     assert len(report["findings"]) == 1
-    assert report["skipped"] == [
-        {"path": str(tmp_path / "long.py"), "reason": "analysis stopped early: 1000 steps"}
-    ]
+    assert report["skipped"] == [{"path": str(tmp_path / "long.py"), "reason": "analysis stopped early: 1000 steps"}]
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root reads everything")

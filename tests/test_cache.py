@@ -65,7 +65,9 @@ def the_cache(project: Path) -> Path:
     return path
 
 
-def test_a_second_run_reads_no_file(project: Path, run: Run, known: Known, stubs: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_run_reads_no_file(
+    project: Path, run: Run, known: Known, stubs: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cold = run("check", "--format", "json", ".")
     monkeypatch.setattr("stridelint.linter.source.read", lambda *arguments: pytest.fail("a file was read"))
     warm = run("check", "--format", "json", ".")
@@ -77,7 +79,10 @@ def test_a_second_run_reads_no_file(project: Path, run: Run, known: Known, stubs
 def test_all_of_a_finding_is_kept(project: Path, run: Run, form: str) -> None:
     """Story, witness, fix, and what noqa hides."""
     text = (Path(__file__).parent.parent / "fixtures/bad/argument_order.py").read_text()
-    write(project / "real.py", text + "\n\nx = torch.rand(2, 3, 4, 5)\nx.to(memory_format=torch.channels_last)  # noqa: TLC103\n")
+    write(
+        project / "real.py",
+        text + "\n\nx = torch.rand(2, 3, 4, 5)\nx.to(memory_format=torch.channels_last)  # noqa: TLC103\n",
+    )
     arguments = ["check", "--format", form, "--show-suppressed", "--min-confidence", "possible", "."]
     cold = run(*arguments)
     assert (project / ".stridelint_cache").exists()
@@ -234,7 +239,12 @@ def test_our_own_mistakes_are_kept(project: Path, known: Known, stubs: None, mon
 
 @pytest.mark.parametrize(
     ("error", "passes"),
-    [(MemoryError(), True), (OSError(24, "Too many open files"), True), (KeyError("x"), False), (RecursionError(), False)],
+    [
+        (MemoryError(), True),
+        (OSError(24, "Too many open files"), True),
+        (KeyError("x"), False),
+        (RecursionError(), False),
+    ],
 )
 def test_which_mistakes_may_pass(error: Exception, passes: bool) -> None:
     from stridelint.linter.errors import internal_error, may_pass
@@ -275,7 +285,11 @@ def test_where_it_lies(project: Path, run: Run, stubs: None, monkeypatch: pytest
 
     assert made() == {".stridelint_cache"}
     assert (project / ".stridelint_cache/.gitignore").read_text().splitlines()[-1] == "*"
-    assert (project / ".stridelint_cache/CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55")
+    assert (
+        (project / ".stridelint_cache/CACHEDIR.TAG")
+        .read_text()
+        .startswith("Signature: 8a477f597d28d172789f06886806bc55")
+    )
     configure(project, 'cache-dir = "configured"')
     assert made() == {".stridelint_cache", "configured"}
     monkeypatch.setenv("STRIDELINT_CACHE_DIR", "environment")
@@ -283,7 +297,9 @@ def test_where_it_lies(project: Path, run: Run, stubs: None, monkeypatch: pytest
     assert made("--cache-dir", "option") == {".stridelint_cache", "configured", "environment", "option"}
 
 
-def test_from_another_folder(project: Path, run: Run, known: Known, stubs: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_another_folder(
+    project: Path, run: Run, known: Known, stubs: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The project's cache serves, and files of one name are not mixed up."""
     configure(project, "")
     write(project / "sub" / "bad.py", GOOD)
@@ -344,7 +360,11 @@ def _damaged(document: Any) -> list[Any]:
 def test_whatever_is_in_the_cache(project: Path, run: Run, stubs: None, capsys: pytest.CaptureFixture[str]) -> None:
     """Each value in it replaced by one of another kind: the run ends as usual, and a value of the right kind is all that is believed."""
     (project / "pkg").mkdir()
-    for name, text in {"pkg/__init__.py": "", "pkg/a.py": "def f(): pass\n", "pkg/b.py": "import torch\nfrom .a import f\nx.view(1)\n"}.items():
+    for name, text in {
+        "pkg/__init__.py": "",
+        "pkg/a.py": "def f(): pass\n",
+        "pkg/b.py": "import torch\nfrom .a import f\nx.view(1)\n",
+    }.items():
         write(project / name, text)
     cold = run("check", "--isolated", ".")
     document = json.loads(the_cache(project).read_text())
@@ -433,7 +453,9 @@ def test_files_that_are_gone_are_forgotten(project: Path, known: Known, stubs: N
     assert set(json.loads(the_cache(project).read_text())["files"]) == {"good.py", "new.py"}
 
 
-def test_old_files_of_the_cache_are_deleted(project: Path, run: Run, stubs: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_files_of_the_cache_are_deleted(
+    project: Path, run: Run, stubs: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = project / ".stridelint_cache"
     write(folder / "outcomes-00000001.json", "old", time.time() - cache_file.MAX_AGE - 10)
     write(folder / "outcomes-00000002.json", "not so old", time.time() - cache_file.MAX_AGE + 1000)
@@ -441,7 +463,9 @@ def test_old_files_of_the_cache_are_deleted(project: Path, run: Run, stubs: None
     write(folder / ".outcomes-00000004.json.abc.tmp", "of a run at the same time", time.time())
     write(folder / "notes.txt", "the user's", 0)
     run("check", ".")
-    left = {path.name for path in folder.iterdir()} - {the_name for the_name in os.listdir(folder) if the_name.startswith("outcomes-")}
+    left = {path.name for path in folder.iterdir()} - {
+        the_name for the_name in os.listdir(folder) if the_name.startswith("outcomes-")
+    }
     assert left == {".outcomes-00000004.json.abc.tmp", "notes.txt", ".gitignore", "CACHEDIR.TAG"}
     assert not (folder / "outcomes-00000001.json").exists()
     assert (folder / "outcomes-00000002.json").exists()
@@ -481,14 +505,18 @@ def test_two_runs_at_once(project: Path) -> None:
     command = [sys.executable, "-m", "stridelint", "check", "--jobs", "1", "--verbose"]
     for _ in range(3):
         running = [
-            subprocess.Popen([*command, *(path.name for path in project.glob(f"{letter}*.py"))], stderr=subprocess.PIPE, text=True)
+            subprocess.Popen(
+                [*command, *(path.name for path in project.glob(f"{letter}*.py"))], stderr=subprocess.PIPE, text=True
+            )
             for letter in "ab"
         ]
         for each in running:
             assert each.communicate()[1].count("\n") == 1
             assert each.returncode == 0
         json.loads(the_cache(project).read_text())
-    last = subprocess.run([*command, *(path.name for path in project.glob("[ab][0-9]*.py"))], stderr=subprocess.PIPE, text=True)
+    last = subprocess.run(
+        [*command, *(path.name for path in project.glob("[ab][0-9]*.py"))], stderr=subprocess.PIPE, text=True
+    )
     told = re.search(r"the outcome of (\d+) files", last.stderr)
     assert told and int(told[1]) > 30
 
@@ -538,10 +566,17 @@ def test_a_warm_run_imports_little(project: Path) -> None:
     configure(project, 'select = ["TLC1", "TLC4"]\nmin-confidence = "possible"')
     write(project / "a.py", (Path(__file__).parent.parent / "fixtures/bad/argument_order.py").read_text())
     settled = "from stridelint.linter import cache; cache._SETTLED = -1000; "
-    code = "import sys; " + settled + "from stridelint.linter.cli import main; print(main(sys.argv[1:])); print(*sys.modules)"
+    code = (
+        "import sys; "
+        + settled
+        + "from stridelint.linter.cli import main; print(main(sys.argv[1:])); print(*sys.modules)"
+    )
     for _ in range(2):
         result = subprocess.run(
-            [sys.executable, "-c", code, "check", "."], capture_output=True, text=True, env={**os.environ, "STRIDELINT_CACHE_DIR": ""}
+            [sys.executable, "-c", code, "check", "."],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "STRIDELINT_CACHE_DIR": ""},
         )
         assert result.stderr == ""
     *report, status, modules = result.stdout.splitlines()

@@ -17,5 +17,8 @@ def test_settings_and_limits(tmp_path: Path) -> None:
     assert settings is not None
     assert cache.folder_for(settings, str(tmp_path)) == str(tmp_path)
     assert settings.cache_dir == ".cache/stridelint"
-    assert (f"{cache_file.MAX_AGE // 24 // 3600} days" in PAGE, f"{cache_file.MAX_BYTES // 10**6} MB" in PAGE) == (True, True)
+    assert (f"{cache_file.MAX_AGE // 24 // 3600} days" in PAGE, f"{cache_file.MAX_BYTES // 10**6} MB" in PAGE) == (
+        True,
+        True,
+    )
     assert (cache.FOLDER in PAGE, cache.VARIABLE in PAGE) == (True, True)

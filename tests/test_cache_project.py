@@ -41,7 +41,13 @@ if __name__ == "__main__":
     main()
 """
 DEEP = "import torch\nfrom .helpers import flatten\n\n\ndef flat(x):\n    return flatten(x)\n"
-FILES = {"pkg/__init__.py": "", "pkg/helpers.py": HELPERS, "pkg/deep.py": DEEP, "user.py": USER, "alone.py": "import torch\ntorch.x\n"}
+FILES = {
+    "pkg/__init__.py": "",
+    "pkg/helpers.py": HELPERS,
+    "pkg/deep.py": DEEP,
+    "user.py": USER,
+    "alone.py": "import torch\ntorch.x\n",
+}
 EXPECTED = {("user.py", "TLC101"), ("pkg/helpers.py", "TLC104")}
 
 Checked = Callable[..., tuple[set[tuple[str, str]], int]]
@@ -169,7 +175,13 @@ def test_any_history_of_changes(checked: Checked, seed: int) -> None:
     plain = HELPERS.replace(".to(memory_format=torch.channels_last)", "")
     texts = {
         "pkg/__init__.py": ["", "from .helpers import *\n", "from pkg.helpers import batch\n", "from . import deep\n"],
-        "pkg/helpers.py": [HELPERS, plain, HELPERS.replace("view", "reshape"), "from .deep import batch, flatten\n", "def f(:\n"],
+        "pkg/helpers.py": [
+            HELPERS,
+            plain,
+            HELPERS.replace("view", "reshape"),
+            "from .deep import batch, flatten\n",
+            "def f(:\n",
+        ],
         "pkg/deep.py": [DEEP, HELPERS, plain, DEEP.replace("flatten(x)", "x")],
         "helpers.py": [HELPERS, plain],
         "pkg/sub/__init__.py": [""],

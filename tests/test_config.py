@@ -169,19 +169,29 @@ def test_files_that_cannot_be_analysed_can_be_ignored_by_file(project: Path, run
 
 
 def test_severity_in_every_format(project: Path, run: Run) -> None:
-    write(project, '[tool.stridelint.severity]\nTLC3 = "note"\nout-lower-kind = "warning"\nview-of-incompatible-strides = "note"\n')
+    write(
+        project,
+        '[tool.stridelint.severity]\nTLC3 = "note"\nout-lower-kind = "warning"\nview-of-incompatible-strides = "note"\n',
+    )
     assert found(run, ".") == ["lower.py TLC301 warning", "tests/lower.py TLC301 warning", "view.py TLC104 note"]
     assert "::warning" in run("check", "--format", "github", "lower.py").out
     (results,) = [each["results"] for each in json.loads(run("check", "--format", "sarif", "view.py").out)["runs"]]
     assert [each["level"] for each in results] == ["note"]
     assert [each["severity"] for each in json.loads(run("check", "--format", "gitlab", "view.py").out)] == ["info"]
-    assert found(run, "--severity", "TLC1=error,TLC301=note", "view.py", "lower.py") == ["lower.py TLC301 note", "view.py TLC104 error"]
+    assert found(run, "--severity", "TLC1=error,TLC301=note", "view.py", "lower.py") == [
+        "lower.py TLC301 note",
+        "view.py TLC104 error",
+    ]
     assert "TLC204=error" in run("check", "--severity", "TLC204", ".").err
 
 
 @pytest.mark.parametrize(
     ("severity", "fails_on"),
-    [("error", {"any", "error", "warning", "note"}), ("warning", {"any", "warning", "note"}), ("note", {"any", "note"})],
+    [
+        ("error", {"any", "error", "warning", "note"}),
+        ("warning", {"any", "warning", "note"}),
+        ("note", {"any", "note"}),
+    ],
 )
 def test_fail_on(project: Path, run: Run, severity: str, fails_on: set[str]) -> None:
     for level in config.FAIL_ON:
@@ -211,12 +221,18 @@ def test_a_file_of_its_own_wins_in_its_folder(project: Path, run: Run) -> None:
     assert found(run, ".") == ALL[2:]
     (project / "stridelint.toml").write_text('selct = ["TLC3"]\n')
     config.forget()
-    assert run("check", ".").err == f"stridelint: {project / 'stridelint.toml'}: unknown key 'selct'; did you mean 'select'?\n"
+    assert (
+        run("check", ".").err
+        == f"stridelint: {project / 'stridelint.toml'}: unknown key 'selct'; did you mean 'select'?\n"
+    )
 
 
 def test_a_file_is_judged_alike_alone_and_in_a_folder(project: Path, run: Run) -> None:
     write(project, '[tool.stridelint]\nextend-exclude = ["nothing"]\nfail-on = "warning"\n')
-    write(project / "tests", '[tool.stridelint]\nseverity = {TLC301 = "note"}\nextend-exclude = ["more.py"]\nfail-on = "any"\n')
+    write(
+        project / "tests",
+        '[tool.stridelint]\nseverity = {TLC301 = "note"}\nextend-exclude = ["more.py"]\nfail-on = "any"\n',
+    )
     (project / "tests" / "more.py").write_text(LOWER)
     assert found(run, "tests/lower.py") == ["tests/lower.py TLC301 note"]
     assert found(run, ".") == [ALL[0], "tests/lower.py TLC301 note", ALL[2]]
@@ -250,7 +266,9 @@ class Newer(Rule):
     code, name, severity, words, since, until = "TLC397", "newer", Severity.ERROR, ("view",), "2.4", "2.9"
 
 
-@pytest.mark.parametrize(("target", "runs"), [(None, True), ((2, 3), False), ((2, 4), True), ((2, 8), True), ((2, 9), False)])
+@pytest.mark.parametrize(
+    ("target", "runs"), [(None, True), ((2, 3), False), ((2, 4), True), ((2, 8), True), ((2, 9), False)]
+)
 def test_rules_by_version_of_torch(monkeypatch: pytest.MonkeyPatch, target: tuple[int, int] | None, runs: bool) -> None:
     monkeypatch.setattr(selection, "all_rules", lambda: (Newer,))
     selection.select.cache_clear()
@@ -263,7 +281,9 @@ def test_rules_by_version_of_torch(monkeypatch: pytest.MonkeyPatch, target: tupl
         selection.select.cache_clear()
 
 
-SQUARED = "import torch\n\ntorch.addcmul(torch.ones(3), torch.ones(3), torch.ones(3), out=torch.ones(3, dtype=torch.int64))\n"
+SQUARED = (
+    "import torch\n\ntorch.addcmul(torch.ones(3), torch.ones(3), torch.ones(3), out=torch.ones(3, dtype=torch.int64))\n"
+)
 
 
 def test_operators_that_changed_are_not_judged_for_a_torch_between(project: Path, run: Run) -> None:

@@ -40,7 +40,11 @@ def test_variants(run: Callable[..., Any]) -> None:
     found: dict[Path, list[tuple[int, str]]] = {path: [] for path in VARIANTS}
     for finding in report["findings"]:
         found[Path(finding["path"]).resolve()].append((finding["line"], finding["code"]))
-    wrong = {path.name: (sorted(found[path]), expected(path)) for path in VARIANTS if sorted(found[path]) != sorted(expected(path))}
+    wrong = {
+        path.name: (sorted(found[path]), expected(path))
+        for path in VARIANTS
+        if sorted(found[path]) != sorted(expected(path))
+    }
     assert not wrong
 
 

@@ -21,9 +21,9 @@ TEXT = "import torch\n\nx = 1\nx.view(2)\nprint('日本é', x.view(\n    2,\n))\
 
 
 @pytest.fixture
-def flake8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stubs: None) -> Iterator[
-    Callable[..., list[str]]
-]:
+def flake8(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stubs: None
+) -> Iterator[Callable[..., list[str]]]:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.py").write_text(TEXT, encoding="utf-8")
 
@@ -62,7 +62,9 @@ def test_quiet_rules_can_be_asked_for(flake8: Callable[..., list[str]], options:
     assert "x.py:8:1: TLC203 calls hush" in flake8(*options, "x.py")
 
 
-@pytest.mark.parametrize(("options", "files"), [(["--select=F"], 0), (["--ignore=TLC"], 0), (["--select=F,TLC104"], 1), ([], 1)])
+@pytest.mark.parametrize(
+    ("options", "files"), [(["--select=F"], 0), (["--ignore=TLC"], 0), (["--select=F,TLC104"], 1), ([], 1)]
+)
 def test_nothing_is_analysed_in_vain(
     flake8: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch, options: list[str], files: int
 ) -> None:
@@ -102,7 +104,9 @@ def test_a_wrong_configuration_is_one_line(flake8: Callable[..., list[str]], tmp
 
 
 def test_noqa(flake8: Callable[..., list[str]], tmp_path: Path) -> None:
-    text = "import torch\nx.view(2)  # noqa: TLC104\nx.view(\n    2,\n)  # noqa: TLC104\nx.view(\n    2)  # noqa: TLC2\n"
+    text = (
+        "import torch\nx.view(2)  # noqa: TLC104\nx.view(\n    2,\n)  # noqa: TLC104\nx.view(\n    2)  # noqa: TLC2\n"
+    )
     (tmp_path / "x.py").write_text(text)
     assert flake8("x.py") == ["x.py:6:1: TLC104 calls view"]
     # flake8 (and flake8-noqa) must be able to see what comments hide.
@@ -185,14 +189,19 @@ def test_settings_as_options(real: Callable[..., list[str]], tmp_path: Path) -> 
     (tmp_path / "setup.cfg").unlink()
     assert real() == ["TLC301"]
     table = tmp_path / "table.json"
-    table.write_text((Path(operators.__file__).parent / "operators.json").read_text().replace('"addcmul"', '"addcmul_"', 1))
+    table.write_text(
+        (Path(operators.__file__).parent / "operators.json").read_text().replace('"addcmul"', '"addcmul_"', 1)
+    )
     assert real("--stridelint-operators=table.json") == []
 
 
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ("--stridelint-target-torch=new", "stridelint: --stridelint-target-torch must be a version of torch, like \"2.3\""),
+        (
+            "--stridelint-target-torch=new",
+            'stridelint: --stridelint-target-torch must be a version of torch, like "2.3"',
+        ),
         ("--stridelint-assume=channels", "stridelint: --stridelint-assume knows channels_last and"),
         ("--stridelint-min-confidence=sure", "stridelint: --stridelint-min-confidence must be one of"),
         ("--stridelint-operators=absent", "stridelint: --stridelint-operators: cannot use"),

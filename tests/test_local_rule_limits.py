@@ -88,7 +88,9 @@ def test_python_code_is_stopped(project: Path, run: Run, body: str) -> None:
 
 
 def test_it_is_left_out_of_that_file_alone(project: Path, run: Run) -> None:
-    write("def check(self, event):\n    while event.op == 'view':\n        pass\n    yield found(self, event, 'seen')\n")
+    write(
+        "def check(self, event):\n    while event.op == 'view':\n        pass\n    yield found(self, event, 'seen')\n"
+    )
     Path("y.py").write_text("import torch\n\nx = torch.ones(3)\n")
     found, told = report(run, "x.py", "y.py")
     assert sorted(found) == ["LOC001", "TLC104"]
@@ -106,7 +108,9 @@ def test_it_is_left_out_of_that_file_alone(project: Path, run: Run) -> None:
     ],
 )
 @pytest.mark.parametrize("many", [False, True])
-def test_what_cannot_be_stopped_costs_the_local_rules_of_that_file(project: Path, run: Run, body: str, many: bool) -> None:
+def test_what_cannot_be_stopped_costs_the_local_rules_of_that_file(
+    project: Path, run: Run, body: str, many: bool
+) -> None:
     write(body)
     if many:
         for number in range(25):

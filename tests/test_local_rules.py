@@ -190,10 +190,16 @@ def test_a_folder_that_is_merely_checked_runs_nothing(
         ("import absent_module\n", r"ModuleNotFoundError: No module named 'absent_module'; .* \(line 1\)"),
         ("\nclass (:\n", r"SyntaxError: invalid syntax; .* \(line 2\)"),
         ("raise SystemExit(3)\n", r"RuntimeError: ends the program when it is imported: SystemExit; .* \(line 1\)"),
-        (rule(docs="\n    "), r"LOC002: its docstring lacks 'What it does', .*; the rule 'Other' is left out \(line 4\)"),
+        (
+            rule(docs="\n    "),
+            r"LOC002: its docstring lacks 'What it does', .*; the rule 'Other' is left out \(line 4\)",
+        ),
         (rule(more='words = ("relu")'), r"LOC002: words must hold strings, with a comma"),
         (rule(more='since = "new"'), r'LOC002: ConfigError: must be a version of torch, like "2.3"'),
-        (rule(code="LOCAL1"), r"its code must be one to three capital letters and three digits, like LOC001, not 'LOCAL1'"),
+        (
+            rule(code="LOCAL1"),
+            r"its code must be one to three capital letters and three digits, like LOC001, not 'LOCAL1'",
+        ),
         (rule(name="Other"), r"LOC002: its name must be words in lower case"),
         (rule(more="def __init__(self): raise ValueError('no')"), r"LOC002: ValueError: no"),
     ],
@@ -219,7 +225,9 @@ def test_a_broken_rule_is_told_and_stops_nothing(project: Path, run: Run, text: 
         ("return ()", "def check_module(self, module): raise KeyError", r"the local rule LOC002 failed .*: KeyError"),
     ],
 )  # fmt: skip
-def test_an_exception_costs_that_rule_for_that_file(project: Path, run: Run, check: str, more: str, reason: str) -> None:
+def test_an_exception_costs_that_rule_for_that_file(
+    project: Path, run: Run, check: str, more: str, reason: str
+) -> None:
     add(project, rule(check, more))
     ((path, told),) = skipped(run, "train.py")
     assert path == "train.py"
@@ -248,7 +256,9 @@ def test_clashes_are_wrong_usage(project: Path, run: Run, text: str, words: str)
 
 def test_a_rule_without_words_concerns_every_file_that_uses_torch(project: Path, run: Run) -> None:
     add(project, rule(more='ops = frozenset({"sigmoid"})'))
-    (project / "train.py").write_text("import torch\n\ndef f(x):\n    if x.any():\n        torch.sigmoid(torch.ones(3))\n")
+    (project / "train.py").write_text(
+        "import torch\n\ndef f(x):\n    if x.any():\n        torch.sigmoid(torch.ones(3))\n"
+    )
     assert found(run, ".") == [("train.py", "LOC002", 5)]
     (project / "train.py").write_text("def f(x):\n    return x.sigmoid()\n")
     assert found(run, ".") == []
@@ -258,15 +268,23 @@ def test_helpers_and_standard_output(project: Path, run: Run) -> None:
     add(project, "print('loud')\nMESSAGE = 'from the helper'\n", "_helper.py")
     add(project, "from ._helper import MESSAGE\n" + rule("yield found(self, event, MESSAGE)"))
     (project / "train.py").write_text("import torch\ntorch.relu(torch.ones(3))\n")
-    assert [each["message"] for each in json.loads(run("check", "--format", "json", ".").out)["findings"]] == ["from the helper"]
+    assert [each["message"] for each in json.loads(run("check", "--format", "json", ".").out)["findings"]] == [
+        "from the helper"
+    ]
 
 
 def test_examples_that_do_not_hold(project: Path, run: Run) -> None:
-    add(project, EXAMPLE.replace("((4, 8,", "((4, 9,").replace("scale * scale\n", "torch.ones(3) * scale\n"), "silent_float64.py")
+    add(
+        project,
+        EXAMPLE.replace("((4, 8,", "((4, 9,").replace("scale * scale\n", "torch.ones(3) * scale\n"),
+        "silent_float64.py",
+    )
     result = run("test-rules", "tools/lint_rules")
     assert result.status == 1
     assert "LOC001 VALID[0]: the findings are not those that are expected\n    unexpected 4:8: " in result.out
-    assert "    missing    4:9: 'torch.ones(3) * scale' is float64 because 'scale' is\n    unexpected 4:8: " in result.out
+    assert (
+        "    missing    4:9: 'torch.ones(3) * scale' is float64 because 'scale' is\n    unexpected 4:8: " in result.out
+    )
     assert result.out.endswith("1 rule, 3 examples: 2 failures\n")
     assert run("test-rules", "absent").status == 2
     assert run("test-rules", "--isolated").status == 2

@@ -68,7 +68,10 @@ def test_it_changes_the_exit_status_as_little_as_other_files_that_are_skipped(tr
     (tree / "sub" / "own" / "three.py").unlink()
     result = run("check", ".")
     assert result.status == 0
-    assert "sub/one.py: TLC901 [could-not-analyse] its configuration cannot be used: sub/pyproject.toml: unknown" in result.out
+    assert (
+        "sub/one.py: TLC901 [could-not-analyse] its configuration cannot be used: sub/pyproject.toml: unknown"
+        in result.out
+    )
     assert "No findings (3 files checked, 2 skipped)." in result.out
 
 
@@ -95,7 +98,10 @@ def test_each_is_told_once(tree: Path, run: Run) -> None:
     spoil(tree / "sub")
     spoil(tree / "sub" / "own", "jobs = true")
     result = run("check", ".")
-    assert [line.split(":")[1] for line in result.err.splitlines()] == [" sub/pyproject.toml", " sub/own/pyproject.toml"]
+    assert [line.split(":")[1] for line in result.err.splitlines()] == [
+        " sub/pyproject.toml",
+        " sub/own/pyproject.toml",
+    ]
 
 
 @pytest.mark.parametrize("options", [["--isolated"], ["--extend-exclude", "sub/deep,sub/one.py"]])

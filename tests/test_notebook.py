@@ -139,7 +139,16 @@ def test_the_program() -> None:
     )
     assert made.text == "import torch\npass\nx = 1\n\ny = 1\nz = 1\nz = 2\nz = 3\n"
     assert made.lines[1] == "%magic"
-    assert [made.place(line) for line in range(1, 9)] == [(2, 1), (2, 2), (2, 3), (4, 1), (7, 1), (9, 1), (9, 2), (9, 3)]
+    assert [made.place(line) for line in range(1, 9)] == [
+        (2, 1),
+        (2, 2),
+        (2, 3),
+        (4, 1),
+        (7, 1),
+        (9, 1),
+        (9, 2),
+        (9, 3),
+    ]
     assert made.around(2) == range(1, 4)
     assert made.around(8) == range(6, 9)
     assert made.broken == ("cell 8 is not valid Python: '(' was never closed on line 1",)
@@ -174,7 +183,10 @@ def test_languages(project: Path, run: Callable[..., Any], metadata: Any, is_pyt
         ("{}", "is no notebook: it does not say of which format (nbformat) it is"),
         ('{"nbformat": 4}', "is no notebook: it has no list of cells"),
         ('{"nbformat": 4, "cells": {}}', "is no notebook: it has no list of cells"),
-        ('{"nbformat": 3, "worksheets": []}', "is a notebook of format 3, and only format 4 is read: save it in that one"),
+        (
+            '{"nbformat": 3, "worksheets": []}',
+            "is a notebook of format 3, and only format 4 is read: save it in that one",
+        ),
         ("[" * 100_000, "is no notebook: its JSON is nested too deeply"),
     ],
 )
@@ -256,7 +268,10 @@ def test_text(project: Path, run: Callable[..., Any]) -> None:
 def test_json(project: Path, run: Callable[..., Any]) -> None:
     write(project / "n.ipynb", *CELLS)
     first, second = json.loads(run("check", "--no-cache", "--format", "json", ".").out)["findings"]
-    places = [{name: each[name] for name in ("path", "cell", "line", "column", "end_line", "end_column")} for each in (first, second)]
+    places = [
+        {name: each[name] for name in ("path", "cell", "line", "column", "end_line", "end_column")}
+        for each in (first, second)
+    ]
     assert places == [
         {"path": "n.ipynb", "cell": 3, "line": 2, "column": 17, "end_line": 3, "end_column": 7},
         {"path": "n.ipynb", "cell": 3, "line": 3, "column": 10, "end_line": 3, "end_column": 15},
@@ -267,7 +282,9 @@ def test_json(project: Path, run: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("indent", [1, None])
 @pytest.mark.parametrize("as_list", [True, False])
-def test_platforms_point_into_the_file(project: Path, run: Callable[..., Any], indent: int | None, as_list: bool) -> None:
+def test_platforms_point_into_the_file(
+    project: Path, run: Callable[..., Any], indent: int | None, as_list: bool
+) -> None:
     made = notebook(*CELLS)
     if not as_list:
         for each in made["cells"]:
@@ -290,7 +307,9 @@ def test_platforms_point_into_the_file(project: Path, run: Callable[..., Any], i
     assert "memory_format" in lines[related["physicalLocation"]["region"]["startLine"] - 1]
     column = lines[line - 1].index("a - b") + 1
     place = f"file=n.ipynb,line={line},col={column},endColumn={column + 5},"
-    assert any(each.startswith(f"::warning {place}") and told in each for each in (project / "g").read_text().splitlines())
+    assert any(
+        each.startswith(f"::warning {place}") and told in each for each in (project / "g").read_text().splitlines()
+    )
     issue = json.loads((project / "l").read_text())[1]
     assert issue["location"]["positions"] == {
         "begin": {"line": line, "column": column},
@@ -363,7 +382,11 @@ def test_unused_comments(project: Path, run: Callable[..., Any]) -> None:
 
 def test_imports_are_followed(project: Path, run: Callable[..., Any]) -> None:
     (project / "helper.py").write_text("import torch\n\n\ndef make():\n    return torch.ones(2, 3, 4, 5)\n")
-    write(project / "n.ipynb", "import torch\nfrom helper import make", "b = make().to(memory_format=torch.channels_last)\nmake() * b;")
+    write(
+        project / "n.ipynb",
+        "import torch\nfrom helper import make",
+        "b = make().to(memory_format=torch.channels_last)\nmake() * b;",
+    )
     assert "n.ipynb:cell 2:2:1: TLC101" in run("check", "--no-cache", ".").out
 
 
@@ -426,7 +449,11 @@ def test_places_in_the_file(text: str, cuts: list[int], indent: int | str | None
 
 
 @settings(max_examples=200, deadline=None)
-@given(strategies.lists(strategies.sampled_from(['"', "'", '"""', "\\", "#", "(", ")", "!", "%", "?", "=", "x", " ", "\n"]), max_size=25))
+@given(
+    strategies.lists(
+        strategies.sampled_from(['"', "'", '"""', "\\", "#", "(", ")", "!", "%", "?", "=", "x", " ", "\n"]), max_size=25
+    )
+)
 def test_python_is_left_as_it_is(parts: list[str]) -> None:
     text = "".join(parts)
     try:

@@ -66,7 +66,8 @@ def test_functions_and_imports_of_other_cells_stay(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "cell", ["from somewhere import *", "torch.set_default_dtype(torch.float64)", "setattr(torch, 'ones', 3)", "exec('a = 3')"]
+    "cell",
+    ["from somewhere import *", "torch.set_default_dtype(torch.float64)", "setattr(torch, 'ones', 3)", "exec('a = 3')"],
 )
 def test_a_cell_that_reaches_far_costs_the_notebook(run: Run, cell: str) -> None:
     found, (told,) = lines(run, MAKE, FOUND, f"{REJECTED}\n{cell}")

@@ -69,7 +69,9 @@ def test_arrows_point_one_way(folder: str, never: tuple[str, ...], not_at_once: 
 
 @pytest.mark.parametrize("command", ["verify", "harvest"])
 def test_the_probe_imports_torch_only_to_work(command: str) -> None:
-    code = f"import sys; sys.modules['torch'] = None; import stridelint.runtime_probe.{command} as command; command.main"
+    code = (
+        f"import sys; sys.modules['torch'] = None; import stridelint.runtime_probe.{command} as command; command.main"
+    )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.stderr == ""
 

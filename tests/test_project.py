@@ -214,7 +214,12 @@ def test_names_that_come_from_the_project(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    "imports", ["from helpers import batch", "from helpers import (\n    plain,\n    batch,\n)", "from helpers import plain, batch as batch"]
+    "imports",
+    [
+        "from helpers import batch",
+        "from helpers import (\n    plain,\n    batch,\n)",
+        "from helpers import plain, batch as batch",
+    ],
 )
 def test_a_caller_without_a_word_of_layouts(write: Write, imports: str) -> None:
     batch = "import torch\n\n\ndef plain():\n    return torch.rand(2, 3, 4, 5)\n\n\ndef batch():\n    return plain().to(memory_format=torch.channels_last)\n"

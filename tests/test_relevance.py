@@ -120,7 +120,12 @@ def test_the_whole_file_has_no_other_findings(path: Path, run: Callable[..., obj
     reduced = run_deep(
         lambda: (
             analyse(
-                libcst.parse_module(plan.text), rules, wanted=plan.roots, firing=plan.rules, body=plan.body, telling=plan.telling
+                libcst.parse_module(plan.text),
+                rules,
+                wanted=plan.roots,
+                firing=plan.rules,
+                body=plan.body,
+                telling=plan.telling,
             ).findings
         )
     )
@@ -164,11 +169,16 @@ class Plain:
     assert not roots & {("rename", "Counter"), ("step", "Plain")}
 
 
-@pytest.mark.parametrize("odd", ["\x0c\n", "# \x0c\n", "# \u2028\n", "s = '\x85'\n", "s = '\x0b\x1c\x1d\x1e\u2029'\n", "# \r\n\n", "# \r"])
+@pytest.mark.parametrize(
+    "odd", ["\x0c\n", "# \x0c\n", "# \u2028\n", "s = '\x85'\n", "s = '\x0b\x1c\x1d\x1e\u2029'\n", "# \r\n\n", "# \r"]
+)
 def test_lines_are_those_of_python(odd: str) -> None:
     """Characters at which only `str.splitlines` ends a line: form feeds stand between the parts of many old files."""
     unrelated = "".join(f"def f{number}(a):\n    b = 1\n    c = 2\n    d = 3\n    return d\n" for number in range(3))
-    before, call = f"import torch\n{odd}{unrelated}", "x = torch.ones(2, 3, 4, 5) * torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)\n"
+    before, call = (
+        f"import torch\n{odd}{unrelated}",
+        "x = torch.ones(2, 3, 4, 5) * torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)\n",
+    )
     outcome = engine.check(source.from_bytes("x.py", (before + call).encode()), select(Settings()))
     assert outcome.skipped == ()
     assert [(each.line, each.excerpt) for each in outcome.findings] == [(len(source.lines(before)), call.rstrip())]

@@ -18,7 +18,9 @@ def run(*arguments: str, code: str = "") -> subprocess.CompletedProcess[str]:
 def test_odd_programs(tmp_path: Path) -> None:
     files = [tmp_path / "one.json", tmp_path / "two.json"]
     for first, file in zip(("0", "40"), files, strict=True):
-        result = run("programs", "--count", "40", "--first", first, "--seed", "tests", "--json", str(file), "fixtures/bad")
+        result = run(
+            "programs", "--count", "40", "--first", first, "--seed", "tests", "--json", str(file), "fixtures/bad"
+        )
         assert (result.returncode, result.stderr) == (0, ""), result.stdout
     added = run("add", *map(str, files))
     assert added.stdout.startswith("80 programs, ")

@@ -50,7 +50,9 @@ def test_all_that_torch_is_written_in() -> None:
     for path in sorted(Path(__file__).parent.parent.rglob("fixtures/**/*.py"))[::10]:
         text = source.read(str(path)).text
         lines = source.lines(text)
-        assert moved(source.lines(libcst.parse_module(text).code), lines) == [(index + 1, 0) for index in range(len(lines))]
+        assert moved(source.lines(libcst.parse_module(text).code), lines) == [
+            (index + 1, 0) for index in range(len(lines))
+        ]
 
 
 def test_what_cannot_be_matched_is_told() -> None:

@@ -49,7 +49,10 @@ def test_what_is_no_file_is_passed_over_in_folders(folder: Path, run: Run, stubs
     (folder / "folder.py").mkdir()
     (folder / "folder.py/inside.py").write_text(BAD)
     result = run("check", "--quiet", ".")
-    assert [each.split(":")[0] for each in result.out.splitlines() if "TLC" in each] == ["bad.py", "folder.py/inside.py"]
+    assert [each.split(":")[0] for each in result.out.splitlines() if "TLC" in each] == [
+        "bad.py",
+        "folder.py/inside.py",
+    ]
 
 
 @needs_pipes
@@ -71,7 +74,9 @@ def test_what_comes_from_a_pipe_is_not_taken_for_an_empty_file(folder: Path) -> 
     reading, writing = os.pipe()
     os.write(writing, BAD.encode())
     os.close(writing)
-    result = subprocess.run([*COMMAND, f"/dev/fd/{reading}"], pass_fds=[reading], capture_output=True, text=True, timeout=60)
+    result = subprocess.run(
+        [*COMMAND, f"/dev/fd/{reading}"], pass_fds=[reading], capture_output=True, text=True, timeout=60
+    )
     os.close(reading)
     assert "the way to check what comes from a pipe is 'stridelint check -'" in result.stdout
 
@@ -97,7 +102,13 @@ HOSTILE = "a\x1b[31m\nstridelint: b\u202e.py"
 
 @pytest.mark.parametrize(
     "arguments",
-    [[HOSTILE], ["--config", HOSTILE, "."], ["--select", HOSTILE, "."], ["--output", HOSTILE + "/x", "."], ["--" + HOSTILE]],
+    [
+        [HOSTILE],
+        ["--config", HOSTILE, "."],
+        ["--select", HOSTILE, "."],
+        ["--output", HOSTILE + "/x", "."],
+        ["--" + HOSTILE],
+    ],
 )
 def test_errors_are_one_line_whatever_they_name(folder: Path, run: Run, arguments: list[str]) -> None:
     result = run("check", *arguments)
@@ -108,7 +119,17 @@ def test_errors_are_one_line_whatever_they_name(folder: Path, run: Run, argument
 
 def test_flake8_is_handed_nothing_that_moves_a_cursor(folder: Path) -> None:
     (folder / "x.py").write_text("import torch\nx = {}\ntorch.ones(2, 3).t().view(x['\x1b[2J'] or -1)\n# noqa: \x1b\n")
-    command = [sys.executable, "-m", "flake8", "--isolated", "--select", "TLC", "--stridelint-min-confidence", "possible", "x.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "flake8",
+        "--isolated",
+        "--select",
+        "TLC",
+        "--stridelint-min-confidence",
+        "possible",
+        "x.py",
+    ]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert "TLC104" in result.stdout
     assert all(each.isprintable() for each in result.stdout.splitlines())
@@ -129,7 +150,10 @@ def test_a_run_that_is_told_to_end(folder: Path, files: int, number: signal.Sign
     for each in range(files):
         (folder / f"x{each}.py").write_text(SLOW)
     started = subprocess.Popen(
-        [*COMMAND, "--jobs", "2", "--output", "report.txt", "."], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*COMMAND, "--jobs", "2", "--output", "report.txt", "."],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     workers = wait_for(lambda: children_of(started.pid), 60)
     time.sleep(0.5)
@@ -160,7 +184,9 @@ def test_nobody_reads_the_report(folder: Path) -> None:
     """As with `| head -1`: quick, quiet, and nothing is left behind."""
     for each in range(300):
         (folder / f"x{each}.py").write_text(CONVERTED)
-    started = subprocess.Popen([*COMMAND, "--jobs", "2", "."], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    started = subprocess.Popen(
+        [*COMMAND, "--jobs", "2", "."], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert started.stdout is not None and started.stderr is not None
     workers = wait_for(lambda: children_of(started.pid), 60)
     started.stdout.readline()
@@ -181,7 +207,10 @@ def test_standard_output_on_a_full_disk(folder: Path, arguments: list[str]) -> N
         result = subprocess.run(
             [sys.executable, "-m", "stridelint", *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
         )
-    assert (result.returncode, result.stderr) == (2, "stridelint: cannot write standard output: No space left on device\n")
+    assert (result.returncode, result.stderr) == (
+        2,
+        "stridelint: cannot write standard output: No space left on device\n",
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
@@ -189,16 +218,23 @@ def test_standard_output_on_a_full_disk(folder: Path, arguments: list[str]) -> N
 def test_closed_streams(folder: Path, closing: str, status: int) -> None:
     (folder / "x.py").write_text(CONVERTED)
     result = subprocess.run(
-        ["sh", "-c", f'exec "$0" "$@" {closing}', *COMMAND, "--quiet", "x.py"], capture_output=True, text=True, timeout=60
+        ["sh", "-c", f'exec "$0" "$@" {closing}', *COMMAND, "--quiet", "x.py"],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (result.returncode, result.stderr) == (status, "")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a folder that is used cannot be deleted")
 def test_the_current_folder_is_gone(tmp_path: Path) -> None:
-    code = "import os, sys; os.rmdir(os.getcwd()); from stridelint.linter.cli import main; sys.exit(main(['check', '.']))"
+    code = (
+        "import os, sys; os.rmdir(os.getcwd()); from stridelint.linter.cli import main; sys.exit(main(['check', '.']))"
+    )
     (tmp_path / "here").mkdir()
-    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "here", capture_output=True, text=True, timeout=60)
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "here", capture_output=True, text=True, timeout=60
+    )
     assert (result.returncode, result.stdout, result.stderr) == (2, "", "stridelint: the current folder is gone\n")
 
 

@@ -124,7 +124,9 @@ def test_a_few_files_survive_a_crash_as_well(folder: Path, run: Run, stubs: None
     assert [(each["path"], "died" in each["reason"]) for each in report["skipped"]] == [("dies.py", True)]
 
 
-def test_files_that_change_or_go_during_the_run(folder: Path, run: Run, stubs: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_change_or_go_during_the_run(
+    folder: Path, run: Run, stubs: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What the cache keeps is what was read, not what stands there afterwards."""
     for number in range(6):
         (folder / f"x{number}.py").write_text(BAD)
@@ -148,7 +150,9 @@ def test_files_that_change_or_go_during_the_run(folder: Path, run: Run, stubs: N
     monkeypatch.setattr(runner, "examine", changing)
     first = json.loads(run("check", "--format=json", ".").out)
     assert len(first["findings"]) == 5
-    assert [(each["path"], each["reason"]) for each in first["skipped"]] == [("x1.py", "cannot be read: No such file or directory")]
+    assert [(each["path"], each["reason"]) for each in first["skipped"]] == [
+        ("x1.py", "cannot be read: No such file or directory")
+    ]
     monkeypatch.undo()
     monkeypatch.chdir(folder)
     second = run("check", "--format=json", "--no-cache", ".")
@@ -192,7 +196,9 @@ def on_a_terminal(*arguments: str) -> tuple[str, str]:
     """Standard output and error of a run whose standard error is a terminal."""
     inside, outside = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name != "CI"} | {"TERM": "xterm"}
-    started = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=outside, text=True, env=environment)
+    started = subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=outside, text=True, env=environment
+    )
     os.close(outside)
     seen: list[bytes] = []
 
@@ -240,7 +246,16 @@ def test_statistics_in_text_and_json(folder: Path, run: Run) -> None:
     assert (told["findings"], told["files"]) == ({"TLC103": 1}, {"checked": 2, "known": 2, "excluded": 0})
     assert "interpret" not in told["seconds"]["phases"]
     told = json.loads(run("check", "--no-cache", "--statistics", "--format", "json", ".").out)["statistics"]
-    assert set(told["seconds"]["phases"]) >= {"find", "read", "screen", "parse", "interpret", "rules", "libcst", "resolve"}
+    assert set(told["seconds"]["phases"]) >= {
+        "find",
+        "read",
+        "screen",
+        "parse",
+        "interpret",
+        "rules",
+        "libcst",
+        "resolve",
+    }
     assert told["seconds"]["rules"]["TLC103"] > 0
     assert "statistics" not in json.loads(run("check", "--format", "json", ".").out)
 

@@ -279,7 +279,10 @@ def test_examples_with_unused(example: Any) -> None:
         ("y = a * a  # noqa: E501, TLC101", "y = a * a  # noqa: E501"),
         ("y = a * a  # noqa: E501 TLC101 W291 why", "y = a * a  # noqa: E501 W291 why"),
         ("y = a * b  # noqa: TLC103, TLC101, TLC104", "y = a * b  # noqa: TLC101"),
-        ("y = a * b  # stridelint: ignore[TLC103, argument-order-layout]", "y = a * b  # stridelint: ignore[argument-order-layout]"),
+        (
+            "y = a * b  # stridelint: ignore[TLC103, argument-order-layout]",
+            "y = a * b  # stridelint: ignore[argument-order-layout]",
+        ),
         ("y = a * a  # stridelint: ignore[TLC1]", "y = a * a"),
         ("# stridelint: ignore[TLC101]\ny = a * a", "y = a * a"),
         ("if a is b:\n    # noqa: TLC101\n    y = 1", "if a is b:\n    y = 1"),
@@ -318,7 +321,10 @@ def test_unused(line: str, fixed: str | None, ending: str) -> None:
     ("line", "message"),
     [
         ("y = a  # noqa: TLC999", "there is no rule 'TLC999'; did you mean 'TLC902'?"),
-        ("y = a  # stridelint: ignore[argument-order]", "there is no rule 'argument-order'; did you mean 'argument-order-layout'?"),
+        (
+            "y = a  # stridelint: ignore[argument-order]",
+            "there is no rule 'argument-order'; did you mean 'argument-order-layout'?",
+        ),
         ("y = a  # stridelint: ignor", "there is no 'stridelint: ignor'; did you mean 'ignore'?"),
         ("y = a  # stridelint: ignore=TLC101", "rules stand in brackets: stridelint: ignore[TLC101]"),
         ("y = a  # stridelint: off", "'stridelint: off' must stand on a line of its own"),

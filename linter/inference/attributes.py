@@ -47,7 +47,11 @@ def attribute(path: Path, value: Value, name: str, node: cst.CSTNode | None = No
 
         return array_attribute(value, name, node)
     if name == "__name__" and isinstance(value, (Class, Function)):
-        return Constant(value.node.name.value) if isinstance(value.node, (cst.ClassDef, cst.FunctionDef)) else Unknown(name)
+        return (
+            Constant(value.node.name.value)
+            if isinstance(value.node, (cst.ClassDef, cst.FunctionDef))
+            else Unknown(name)
+        )
     if isinstance(value, Class):
         return _of_class(path, value, name)
     if isinstance(value, Super):
@@ -150,7 +154,11 @@ def class_attribute(path: Path, cls: Class, name: str, instance: Instance | None
                 found = _class_value(path, owner, statement, name)
                 if found is not None:
                     return found
-    return named_tuples.names_value(named_tuples.fields_of(cls)) if name == "_fields" and named_tuples.is_one(cls) else None
+    return (
+        named_tuples.names_value(named_tuples.fields_of(cls))
+        if name == "_fields" and named_tuples.is_one(cls)
+        else None
+    )
 
 
 def _class_value(path: Path, owner: Class, statement: cst.SimpleStatementLine, name: str) -> Value | None:
@@ -191,7 +199,11 @@ class ClassBody(Scope):
                     return Function(statement, class_scope(self.cls), self.cls)
                 if isinstance(statement, cst.ClassDef) and statement.name.value == name:
                     return class_attribute(path, self.cls, name)
-                found = _class_value(path, self.cls, statement, name) if isinstance(statement, cst.SimpleStatementLine) else None
+                found = (
+                    _class_value(path, self.cls, statement, name)
+                    if isinstance(statement, cst.SimpleStatementLine)
+                    else None
+                )
                 if found is not None:
                     return found
             return None
@@ -271,7 +283,9 @@ def _setters(cls: Class) -> dict[str, Function]:
     found = {}
     for owner in reversed(cls.linearized()):
         for statement in owner.node.body.body:
-            if isinstance(statement, cst.FunctionDef) and f"{statement.name.value}.setter" in decorator_names(statement):
+            if isinstance(statement, cst.FunctionDef) and f"{statement.name.value}.setter" in decorator_names(
+                statement
+            ):
                 found[statement.name.value] = Function(statement, class_scope(owner), owner)
     return found
 

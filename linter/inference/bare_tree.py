@@ -236,7 +236,10 @@ class _Converter:
         if isinstance(node, ast.MatchSequence):
             return bare.match_list([self._part_of_pattern(each) for each in node.patterns])
         if isinstance(node, ast.MatchMapping):
-            pairs = [bare.match_pair(self.expression(key), self._pattern(each)) for key, each in zip(node.keys, node.patterns)]
+            pairs = [
+                bare.match_pair(self.expression(key), self._pattern(each))
+                for key, each in zip(node.keys, node.patterns)
+            ]
             return bare.match_mapping(pairs, _named(node.rest))
         if not isinstance(node, ast.MatchClass):
             raise Unsupported(type(node).__name__)
@@ -382,7 +385,9 @@ class _Converter:
             return bare.formatted_text(text if PLAIN_TEXT.fullmatch(text) else _ESCAPED)
         spec = node.format_spec
         inner = [self._formatted_part(each) for each in spec.values] if isinstance(spec, ast.JoinedStr) else None
-        return bare.formatted_expression(self.expression(node.value), inner, "r" if node.conversion != -1 else None, None)
+        return bare.formatted_expression(
+            self.expression(node.value), inner, "r" if node.conversion != -1 else None, None
+        )
 
 
 def _named(name: str | None) -> Any:

@@ -118,7 +118,9 @@ def call_function(path: Path, node: cst.CSTNode | None, function: Function, args
 
 
 def _makes_context(node: cst.FunctionDef | cst.Lambda) -> bool:
-    return isinstance(node, cst.FunctionDef) and any(name.split(".")[-1] in ("contextmanager", "asynccontextmanager") for name in decorator_names(node))
+    return isinstance(node, cst.FunctionDef) and any(
+        name.split(".")[-1] in ("contextmanager", "asynccontextmanager") for name in decorator_names(node)
+    )
 
 
 def _within(
@@ -258,7 +260,9 @@ def _contexts_around(path: Path, function: Function) -> list[Value]:
     from stridelint.linter.inference.expressions import evaluate
 
     node = function.node
-    names = path.program.once(node, decorator_names, node) if isinstance(node, cst.FunctionDef) and node.decorators else ()
+    names = (
+        path.program.once(node, decorator_names, node) if isinstance(node, cst.FunctionDef) and node.decorators else ()
+    )
     found = []
     for decorator, name in zip(node.decorators if isinstance(node, cst.FunctionDef) else (), names):
         if name.split(".")[-1] not in TRANSPARENT and path.program.once(node, _runs_when_called, node):

@@ -72,9 +72,7 @@ def within(path: Path, scope: Scope, items: Sequence[cst.WithItem], body: Callab
     entered(path, value, lambda given: _bound(path, scope, items, given, body), before)
 
 
-def _bound(
-    path: Path, scope: Scope, items: Sequence[cst.WithItem], value: Value, body: Callable[[], None]
-) -> None:
+def _bound(path: Path, scope: Scope, items: Sequence[cst.WithItem], value: Value, body: Callable[[], None]) -> None:
     _bind(path, scope, items[0], value)
     within(path, scope, items[1:], body)
 

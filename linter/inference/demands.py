@@ -58,7 +58,11 @@ def _argument(function: Function, call: cst.Call, name: str) -> cst.CSTNode | No
     if function.owner is not None and names[:1] in (["self"], ["cls"]):
         del names[0]
     for index, arg in enumerate(call.args):
-        if arg.keyword.value == name if arg.keyword is not None else names[index : index + 1] == [name] and not arg.star:
+        if (
+            arg.keyword.value == name
+            if arg.keyword is not None
+            else names[index : index + 1] == [name] and not arg.star
+        ):
             return arg.value
     return None
 

@@ -98,7 +98,9 @@ def _common(one: Value, other: Value) -> Value:
         if len(one.items) == len(other.items):
             return Sequence([_common(*pair) for pair in zip(one.items, other.items)], one.kind)
     elif isinstance(one, Mapping) and isinstance(other, Mapping) and one.entries.keys() == other.entries.keys():
-        return Mapping({key: _common(one.entries[key], other.entries[key]) for key in one.entries}, one.open or other.open)
+        return Mapping(
+            {key: _common(one.entries[key], other.entries[key]) for key in one.entries}, one.open or other.open
+        )
     elif isinstance(one, Instance) and isinstance(other, Instance):
         same = one.external == other.external and getattr(one.cls, "node", None) is getattr(other.cls, "node", None)
         return one if same else Unknown("element")

@@ -351,7 +351,11 @@ def _await(path: Path, scope: Scope, node: cst.Await) -> Value:
 
 
 def _yield(path: Path, scope: Scope, node: cst.Yield) -> Value:
-    given = NONE if node.value is None else evaluate(path, scope, node.value.item if isinstance(node.value, cst.From) else node.value)
+    given = (
+        NONE
+        if node.value is None
+        else evaluate(path, scope, node.value.item if isinstance(node.value, cst.From) else node.value)
+    )
     if not path.frames:
         return Unknown("yield")
     frame = path.frames[-1]

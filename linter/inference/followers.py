@@ -60,7 +60,10 @@ def _converted(call: cst.Call) -> cst.BaseExpression | None:
 def _bound_and_converted(block: cst.IndentedBlock | cst.Module) -> list[cst.CSTNode]:
     """Values of variables that the next statement converts, and that nothing else sees."""
     found: list[cst.CSTNode] = []
-    lines = [each.body[0] if isinstance(each, cst.SimpleStatementLine) and len(each.body) == 1 else None for each in block.body]
+    lines = [
+        each.body[0] if isinstance(each, cst.SimpleStatementLine) and len(each.body) == 1 else None
+        for each in block.body
+    ]
     for small, following in pairwise(lines):
         name = _assigned(small)
         if not isinstance(small, cst.Assign) or not name or not isinstance(following, (cst.Assign, cst.Return)):

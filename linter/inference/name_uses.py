@@ -16,7 +16,9 @@ _READING = frozenset(
     abs sqrt square exp log""".split()
 )
 _ABOUT = frozenset("shape dtype device ndim requires_grad is_cuda is_leaf layout".split())
-_VIEWS = frozenset("data T mT view reshape flatten ravel permute transpose t unsqueeze squeeze detach cpu float".split())
+_VIEWS = frozenset(
+    "data T mT view reshape flatten ravel permute transpose t unsqueeze squeeze detach cpu float".split()
+)
 _PLAIN = frozenset("print len float int bool str repr isinstance type torch.equal torch.allclose".split())
 _LOOPS = (cst.For, cst.While)
 _STATEMENTS = (cst.Expr, cst.Assign, cst.AnnAssign, cst.AugAssign)
@@ -102,7 +104,9 @@ class _Walk:
         self.waiting = []
 
     def _is_nested(self, above: tuple[cst.CSTNode, ...]) -> bool:
-        return any(isinstance(each, (cst.FunctionDef, cst.Lambda, cst.ClassDef)) and each is not self.body for each in above)
+        return any(
+            isinstance(each, (cst.FunctionDef, cst.Lambda, cst.ClassDef)) and each is not self.body for each in above
+        )
 
 
 def _kind(name: cst.Name, above: tuple[cst.CSTNode, ...]) -> str:
@@ -135,7 +139,9 @@ def _kind(name: cst.Name, above: tuple[cst.CSTNode, ...]) -> str:
             return "written"
         elif isinstance(parent, cst.AssignTarget):
             return "written" if isinstance(node, cst.Subscript) else "kept"
-        elif isinstance(parent, _OF_THEIR_OWN) or (isinstance(parent, cst.UnaryOperation) and not isinstance(parent.operator, cst.Plus)):
+        elif isinstance(parent, _OF_THEIR_OWN) or (
+            isinstance(parent, cst.UnaryOperation) and not isinstance(parent.operator, cst.Plus)
+        ):
             return "read"
         elif isinstance(parent, cst.Expr):
             return "read"

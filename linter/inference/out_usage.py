@@ -78,7 +78,11 @@ def _visit(node: cst.CSTNode, found: Usage) -> None:
         if node.value == "out":
             found.read()
         return
-    if isinstance(node, cst.Comparison) and _is_out(node.left) and isinstance(node.comparisons[0].operator, (cst.Is, cst.IsNot)):
+    if (
+        isinstance(node, cst.Comparison)
+        and _is_out(node.left)
+        and isinstance(node.comparisons[0].operator, (cst.Is, cst.IsNot))
+    ):
         return
     if isinstance(node, cst.Return):
         found.returns_values |= node.value is not None

@@ -56,7 +56,11 @@ def parameter(function: cst.FunctionDef) -> OutParameter | None:
 def parameter_of(path: Path, tensor: TensorValue) -> OutParameter | None:
     """The parameter `out` of the running function, if the tensor is (a part of) what was passed there."""
     frame = path.frames[-1] if path.frames else None
-    return frame.out_parameter if frame is not None and frame.given_out is not None and _is_part(tensor, frame.given_out) else None
+    return (
+        frame.out_parameter
+        if frame is not None and frame.given_out is not None and _is_part(tensor, frame.given_out)
+        else None
+    )
 
 
 def _is_part(tensor: TensorValue, given: Value) -> bool:
@@ -88,7 +92,9 @@ def left(path: Path, frame: Frame, result: Value) -> None:
         "value": plain(path, result),
         "called": frame.call is not None and isinstance(given, TensorValue) and given.proven,
         "function": frame.out_parameter,
-        "named": frame.returning is not None and isinstance(frame.returning.value, cst.Name) and frame.returning.value.value == "out",
+        "named": frame.returning is not None
+        and isinstance(frame.returning.value, cst.Name)
+        and frame.returning.value.value == "out",
     }
     emit(path, "return", Form.FUNCTION, node, arguments, ())
 

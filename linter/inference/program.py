@@ -36,9 +36,7 @@ class _Listening:
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self.words = {
-            name for rule in rules for word in rule.words for name in re.findall(r"[A-Za-z_]\w*", word)
-        }
+        self.words = {name for rule in rules for word in rule.words for name in re.findall(r"[A-Za-z_]\w*", word)}
         self.general = [rule for rule in rules if type(rule).check is not Rule.check and not rule.ops]
         self.listeners: dict[str, list[Rule]] = {}
         self.told: dict[int, int] = {}

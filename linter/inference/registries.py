@@ -154,7 +154,10 @@ def _mentions(statement: cst.CSTNode, key: object) -> bool:
             return True
         written = [each.decorator for each in statement.decorators]
     return any(
-        each.evaluated_value == key for part in written for each in walk(part, cst.SimpleString) if isinstance(each, cst.SimpleString)
+        each.evaluated_value == key
+        for part in written
+        for each in walk(part, cst.SimpleString)
+        if isinstance(each, cst.SimpleString)
     )
 
 

@@ -106,12 +106,18 @@ def _bind(
 
 def _changes_more(targets: Sequence[cst.BaseExpression], written: cst.BaseExpression) -> bool:
     """Whether an assignment changes more than names and attributes: an item of something, or a tensor in place."""
-    if isinstance(written, cst.Call) and isinstance(written.func, cst.Attribute) and written.func.attr.value.endswith("_"):
+    if (
+        isinstance(written, cst.Call)
+        and isinstance(written.func, cst.Attribute)
+        and written.func.attr.value.endswith("_")
+    ):
         return True
     parts = [
         each.value if isinstance(each, cst.StarredElement) else each
         for target in targets
-        for each in ([part.value for part in target.elements] if isinstance(target, (cst.Tuple, cst.List)) else [target])
+        for each in (
+            [part.value for part in target.elements] if isinstance(target, (cst.Tuple, cst.List)) else [target]
+        )
     ]
     return not all(isinstance(each, cst.Name) or _is_own(each) for each in parts)
 
@@ -317,7 +323,11 @@ def _handle(path: Path, scope: Scope, handler: cst.ExceptHandler | cst.ExceptSta
 
 
 def _raise(path: Path, scope: Scope, node: cst.Raise) -> None:
-    guard = path.program.once(path.program.module, _guards, path.program.module).get(node) if path.denied is not None else None
+    guard = (
+        path.program.once(path.program.module, _guards, path.program.module).get(node)
+        if path.denied is not None
+        else None
+    )
     if guard is not None:
         demands.refused(path, node, guard)
     raise Raised

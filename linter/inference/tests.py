@@ -45,9 +45,7 @@ def read_test(program: Program, node: cst.FunctionDef, owner: cst.ClassDef | Non
         )
 
 
-def _collected(
-    program: Program, node: cst.FunctionDef, owner: cst.ClassDef | None
-) -> list[cst.ClassDef | None]:
+def _collected(program: Program, node: cst.FunctionDef, owner: cst.ClassDef | None) -> list[cst.ClassDef | None]:
     """The classes in which a test runs: its own, if that is collected, and those that inherit it."""
     if owner is None:
         return [None]
@@ -170,7 +168,9 @@ class _Making:
         if made.owner is not None and self.receiver is not None and "staticmethod" not in decorator_names(node):
             function, params = Function(node, class_scope(made.owner), made.owner), params[1:]
             args.positional.append(self.receiver)
-        args.positional += [self._request(name) if each.name.value == "request" else self.value(each) for each in params]
+        args.positional += [
+            self._request(name) if each.name.value == "request" else self.value(each) for each in params
+        ]
         try:
             with self.path.mute():
                 value = call_function(self.path, None, function, args)

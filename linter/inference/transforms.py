@@ -77,7 +77,9 @@ def mapped(path: Path, function: Function, args: Arguments) -> Arguments:
 
 def _has_receiver(function: Function) -> bool:
     node = function.node
-    return function.owner is not None and not (isinstance(node, cst.FunctionDef) and "staticmethod" in decorator_names(node))
+    return function.owner is not None and not (
+        isinstance(node, cst.FunctionDef) and "staticmethod" in decorator_names(node)
+    )
 
 
 def _axis(in_dims: Value | None, index: int) -> int | None:
@@ -111,4 +113,6 @@ def gathered(path: Path, result: Value) -> Value:
     if not isinstance(result, TensorValue):
         return Unknown("vmap")
     facts = result.facts
-    return path.tensor(TensorFacts(dtype=facts.dtype, kind=facts.kind, device=facts.device, requires_grad=facts.requires_grad))
+    return path.tensor(
+        TensorFacts(dtype=facts.dtype, kind=facts.kind, device=facts.device, requires_grad=facts.requires_grad)
+    )

@@ -12,7 +12,9 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BLANK = re.compile(r"[ \t\r\n]*")
 # A character of a JSON string, as it is written.
-_CHARACTER = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL)
+_CHARACTER = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL
+)
 _decode = JSONDecoder().raw_decode
 
 

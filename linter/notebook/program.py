@@ -89,7 +89,9 @@ def _notebook(data: bytes) -> dict[str, Any]:
     if not isinstance(version, int):
         raise source.Unreadable("is no notebook: it does not say of which format (nbformat) it is")
     if version != FORMAT:
-        raise source.Unreadable(f"is a notebook of format {version}, and only format {FORMAT} is read: save it in that one")
+        raise source.Unreadable(
+            f"is a notebook of format {version}, and only format {FORMAT} is read: save it in that one"
+        )
     if not isinstance(notebook.get("cells"), list):
         raise source.Unreadable("is no notebook: it has no list of cells")
     return dict(notebook)

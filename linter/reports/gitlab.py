@@ -46,7 +46,8 @@ def _issue(finding: Reported, fingerprint: str, context: Context) -> dict[str, o
 
 def _story(finding: Reported, context: Context) -> list[str]:
     told = [
-        f"{line(context.place(note.path))}{context.at(note.path, note.line)}: {line(note.message)}" for note in finding.notes
+        f"{line(context.place(note.path))}{context.at(note.path, note.line)}: {line(note.message)}"
+        for note in finding.notes
     ]
     if finding.probe is not None:
         told.append(f"probe: {line(verdict(finding.probe))}")

@@ -63,9 +63,7 @@ def _finding(finding: Reported, context: Context) -> dict[str, Any]:
         "message": finding.message,
         "severity": finding.severity,
         "confidence": finding.confidence,
-        "notes": [
-            {**_place(note.path, note.line, context), "message": note.message} for note in finding.notes
-        ],
+        "notes": [{**_place(note.path, note.line, context), "message": note.message} for note in finding.notes],
         "fix": _fix(finding.patch),
         "witness": json.loads(finding.witness),
         **({} if finding.probe is None else {"probe": finding.probe._asdict()}),

@@ -39,7 +39,10 @@ def _suite(path: str, findings: list[Reported], skipped: list[Skipped], context:
     )
     for finding in findings:
         at = context.at(finding.path, finding.line, finding.column).removeprefix(":")
-        title, number = _attribute(f"{finding.code} {finding.name} {at}"), context.sources.in_file(path, finding.line)[0]
+        title, number = (
+            _attribute(f"{finding.code} {finding.name} {at}"),
+            context.sources.in_file(path, finding.line)[0],
+        )
         message = _attribute(context.told(finding.path, finding.line, finding.message))
         yield f'    <testcase classname="{name}" name="{title}" file="{name}" line="{number}" time="0">'
         yield f'      <failure type="{_attribute(finding.severity)}" message="{message}">'

@@ -49,7 +49,11 @@ def _readable(facts: TensorFacts) -> dict[sizes.Atom, sizes.SizeLike]:
         if _NAME.fullmatch(atom.name) and not NAMELESS.fullmatch(atom.name) and names.count(atom.name) == 1:
             continue
         axis = next((axis for axis, dim in enumerate(facts.shape or ()) if dim == sizes.Size({(atom,): 1})), None)
-        name = f"d{axis}" if axis is not None else next(each for each in map("s{}".format, range(999)) if each not in taken)
+        name = (
+            f"d{axis}"
+            if axis is not None
+            else next(each for each in map("s{}".format, range(999)) if each not in taken)
+        )
         taken.add(name)
         renamed[atom] = sizes.Size.fresh(name)
     return renamed

@@ -230,7 +230,12 @@ def _text(tree: Tree, node: cst.CSTNode, variants: Sequence[Variant]) -> str:
         parts.append(f"{whose[0].upper()}{whose[1:]} {first.origin}.")
     steps = list(dict.fromkeys(step for each in variants for step in each.story))
     if steps:
-        parts.append("\n".join(f"- line {step.line}: {prose(step.what)}: {code(step.code)}" for step in sorted(steps, key=lambda step: step.line)[:MAX_STEPS]))
+        parts.append(
+            "\n".join(
+                f"- line {step.line}: {prose(step.what)}: {code(step.code)}"
+                for step in sorted(steps, key=lambda step: step.line)[:MAX_STEPS]
+            )
+        )
     if names and all(each.kind.startswith(("Tensor", "Parameter")) for each in variants):
         unknown = [row for row in describing.ROWS[:-1] if not any(row in each.rows for each in variants)]
         if unknown and unknown != [describing.GRAD]:

@@ -156,9 +156,7 @@ def _callers(tree: Tree, units: list[Unit], number: int) -> tuple[list[int], boo
     said, loose = _mentions(tree)
     hot, found = _called(units[number]), [number]
     while len(found) <= MAX_CALLERS:
-        new = [
-            index for index, names in enumerate(said) if index not in found and not hot.isdisjoint(names)
-        ]
+        new = [index for index, names in enumerate(said) if index not in found and not hot.isdisjoint(names)]
         if not new:
             break
         found += sorted(new, key=lambda index: abs(index - number))
@@ -172,7 +170,9 @@ def _mentions(tree: Tree) -> tuple[list[set[str]], set[str]]:
     units = _units(tree)
     said = [_names(function) for function, _ in units]
     inside = {id(each) for function, _ in units for each in walk(function, cst.Name)}
-    return said, {each.value for each in walk(tree.module, cst.Name) if id(each) not in inside and isinstance(each, cst.Name)}
+    return said, {
+        each.value for each in walk(tree.module, cst.Name) if id(each) not in inside and isinstance(each, cst.Name)
+    }
 
 
 def _units(tree: Tree) -> list[Unit]:
@@ -190,5 +190,3 @@ def _called(unit: Unit) -> set[str]:
 
 def _names(node: cst.CSTNode) -> set[str]:
     return {each.value for each in walk(node, cst.Name) if isinstance(each, cst.Name)}
-
-

@@ -26,6 +26,4 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table whose columns line up where it is shown as it is."""
     widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
     lines = [header, ["-" * width for width in widths], *rows]
-    return "\n".join(
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines
-    )
+    return "\n".join("| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines)

@@ -31,7 +31,9 @@ def diagnostic(finding: Reported, uri: str, lines: Sequence[str], encoding: str,
         severity=_SEVERITIES.get(finding.severity, types.DiagnosticSeverity.Warning),
         code=finding.code,
         source=SOURCE,
-        related_information=[_related(note, finding, uri, lines, encoding) for note in finding.notes] if related else None,
+        related_information=[_related(note, finding, uri, lines, encoding) for note in finding.notes]
+        if related
+        else None,
     )
 
 
@@ -51,9 +53,7 @@ def range_of(lines: Sequence[str], finding: Reported, encoding: str) -> types.Ra
     return _range(lines, finding.line, finding.column - 1, finding.end_line, finding.end_column - 1, encoding)
 
 
-def _range(
-    lines: Sequence[str], line: int, column: int, end_line: int, end_column: int, encoding: str
-) -> types.Range:
+def _range(lines: Sequence[str], line: int, column: int, end_line: int, end_column: int, encoding: str) -> types.Range:
     start = documents.position(lines, line, column, encoding)
     end = documents.position(lines, end_line, end_column, encoding)
     return _between(start, end)

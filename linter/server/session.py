@@ -142,7 +142,9 @@ class Server(LanguageServer):
             messages.diagnostic(each, document.uri, lines, self.encoding, self.client.related)
             for each in document.findings
         ]
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=document.uri, diagnostics=found, version=version))
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri=document.uri, diagnostics=found, version=version)
+        )
 
     async def page(self, code: str) -> str:
         """What a rule is about."""

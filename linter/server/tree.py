@@ -121,7 +121,9 @@ class _Bare:
         if not isinstance(written, (ast.expr, ast.stmt, ast.arg)):
             return None
         first, last = written.lineno, written.end_lineno or written.lineno
-        return Place(first, self._column(first, written.col_offset), last, self._column(last, written.end_col_offset or 0))
+        return Place(
+            first, self._column(first, written.col_offset), last, self._column(last, written.end_col_offset or 0)
+        )
 
     def _column(self, line: int, offset: int) -> int:
         return len(self._lines[line - 1].encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "replace"))

@@ -99,14 +99,12 @@ def make_server(debounce: float = DEBOUNCE) -> Server:
             messages.line_and_column(document.text, each, server.encoding)
             for each in (params.range.start, params.range.end)
         )
-        only = None if params.context.only is None else [str(getattr(each, "value", each)) for each in params.context.only]
+        only = (
+            None if params.context.only is None else [str(getattr(each, "value", each)) for each in params.context.only]
+        )
         offered = actions.offered(document.findings, start, end, only)
         version = document.version
-        made = [
-            action
-            for each in offered
-            if (action := await _action(server, document, each)) is not None
-        ]
+        made = [action for each in offered if (action := await _action(server, document, each)) is not None]
         return made if document.version == version else []
 
     @server.feature(types.CODE_ACTION_RESOLVE)
@@ -176,9 +174,7 @@ async def _edit(
             told = f"stridelint: {offer.title}: left out: {edited.reason}"
             server.window_show_message(types.ShowMessageParams(type=types.MessageType.Info, message=told))
         return None
-    return messages.workspace_edit(
-        document.uri, version, text, edited.text, server.encoding, server.client.versioned
-    )
+    return messages.workspace_edit(document.uri, version, text, edited.text, server.encoding, server.client.versioned)
 
 
 def run() -> int:

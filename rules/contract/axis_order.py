@@ -37,7 +37,9 @@ def changes_order(shape: Dims, requested: Dims, axes: Sequence[int | None] = ())
     groups = [found for found in named if found]
     if not open_places and sum(map(len, groups)) > len(taken):
         return Answer.UNKNOWN, Confidence.CERTAIN  # one axis stands for two sizes: another is just as large
-    if not any(left != right and max(left) > min(right) for place, left in enumerate(groups) for right in groups[place + 1 :]):
+    if not any(
+        left != right and max(left) > min(right) for place, left in enumerate(groups) for right in groups[place + 1 :]
+    ):
         return NOT
     known = all(isinstance(dim, int) for dim in (*shape, *requested))
     return Answer.YES, Confidence.CERTAIN if known else Confidence.LIKELY

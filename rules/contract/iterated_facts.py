@@ -51,9 +51,7 @@ def _operand_strides(shape: Dims, tensors: Sequence[TensorFacts], casts: Sequenc
     return once_alike(question, groups, lambda: _computed_operand_strides(shape, tensors, casts))
 
 
-def _computed_operand_strides(
-    shape: Dims, tensors: Sequence[TensorFacts], casts: Sequence[bool | None]
-) -> Dims | None:
+def _computed_operand_strides(shape: Dims, tensors: Sequence[TensorFacts], casts: Sequence[bool | None]) -> Dims | None:
     undecided = False
 
     def compute(filled: tuple[TensorFacts, ...], extra: generic.Numbers) -> Ints | None:

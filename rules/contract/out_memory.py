@@ -60,8 +60,16 @@ def _with_operand(
     if effect == "ok":
         return FINE if full or _many(operand) else UNKNOWN
     confidence = _is_written_directly(operand, out, required)
-    if effect == "error" and full and confidence is None and {operand.dtype, out.dtype} == {required.dtype} and _many(out):
-        confidence = Confidence.CERTAIN if required.shape is not None else Confidence.LIKELY  # it stays itself when resized
+    if (
+        effect == "error"
+        and full
+        and confidence is None
+        and {operand.dtype, out.dtype} == {required.dtype}
+        and _many(out)
+    ):
+        confidence = (
+            Confidence.CERTAIN if required.shape is not None else Confidence.LIKELY
+        )  # it stays itself when resized
     if not effect or confidence is None:
         return UNKNOWN
     if effect in ("wrong", "either"):
@@ -77,7 +85,10 @@ def _is_read_later(operand: TensorFacts, out: TensorFacts) -> bool:
     """Whether torch does not notice the overlap, and out is the operand moved towards higher addresses: elements are written
     before they are read. Measured: numbers are wrong unless a row is just what one step of the vectorised loop holds.
     """
-    if memory.detected_overlap(out, operand) is not Overlap.TOO_HARD or out.concrete_strides != operand.concrete_strides:
+    if (
+        memory.detected_overlap(out, operand) is not Overlap.TOO_HARD
+        or out.concrete_strides != operand.concrete_strides
+    ):
         return False
     first, second = operand.storage_offset, out.storage_offset
     return isinstance(first, int) and isinstance(second, int) and first < second and out.shape == operand.shape

@@ -55,7 +55,7 @@ def strides_clause(
 
 
 def _kind(facts: TensorFacts) -> str | None:
-    """"" for row-major, "channels_last", "reversed" (dense in another order), "sliced" (with gaps); None if not known."""
+    """ "" for row-major, "channels_last", "reversed" (dense in another order), "sliced" (with gaps); None if not known."""
     shape, strides = facts.shape, facts.strides
     if shape is None or strides is None:
         return None

@@ -47,5 +47,3 @@ def tensor_lost(value: TensorFacts, target: str, *, indexed: bool) -> str | None
     if value.rank is None:
         return None
     return RAISES if value.rank else None
-
-

@@ -126,7 +126,9 @@ class _Finder:
             return
         sides = (node.left, node.comparisons[0].comparator)
         for strides, other in (sides, sides[::-1]):
-            listed = isinstance(other, (cst.Tuple, cst.List)) and len(other.elements) >= 4 and not _is_of_one_shape(other)
+            listed = (
+                isinstance(other, (cst.Tuple, cst.List)) and len(other.elements) >= 4 and not _is_of_one_shape(other)
+            )
             if self.is_strides(strides) and (listed or (is_strides(other) and _in_channels_last(other))):
                 yield Guess(node, "strides", self.text(node))
                 return
@@ -216,7 +218,11 @@ class _Finder:
     def flagged(self, node: cst.Assign | cst.Return) -> Iterator[Guess]:
         """A weight's layout as a flag for something else."""
         for value in _claims(node.value):
-            if question(value, {}) == "channels_last" and isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute):
+            if (
+                question(value, {}) == "channels_last"
+                and isinstance(value, cst.Call)
+                and isinstance(value.func, cst.Attribute)
+            ):
                 owner = value.func.value.attr if isinstance(value.func.value, cst.Attribute) else value.func.value
                 if isinstance(owner, cst.Name) and ("weight" in owner.value or "kernel" in owner.value):
                     yield Guess(value, "weight", self.text(value))
@@ -234,7 +240,12 @@ def _claims(node: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
         yield from _claims(node.right)
     elif isinstance(node, cst.UnaryOperation):
         yield from _claims(node.expression)
-    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in ("all", "any") and len(node.args) == 1:
+    elif (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Name)
+        and node.func.value in ("all", "any")
+        and len(node.args) == 1
+    ):
         each = node.args[0].value
         yield from _claims(each.elt if isinstance(each, (cst.GeneratorExp, cst.ListComp)) else None)
     elif node is not None:
@@ -285,7 +296,9 @@ def _asks_of_permuted(condition: cst.CSTNode) -> bool:
     for each in below(condition):
         if isinstance(each, cst.Call) and is_method(each, "is_contiguous") and isinstance(each.func, cst.Attribute):
             asked = each.func.value
-            if isinstance(asked, cst.Call) and any(is_method(asked, name) for name in ("permute", "movedim", "transpose")):
+            if isinstance(asked, cst.Call) and any(
+                is_method(asked, name) for name in ("permute", "movedim", "transpose")
+            ):
                 return True
     return False
 

@@ -37,7 +37,12 @@ def memory_format(torch: str, name: str) -> cst.Arg:
 def made_like(code: Code, call: cst.Call, torch: str) -> Edit | None:
     """`torch.zeros_like(x)` in place of `x.new_zeros(x.shape)`, or of `torch.zeros(x.shape, dtype=x.dtype, device=x.device)`."""
     given = [keyword(call, each) for each in ("dtype", "device")]
-    if is_function(call, torch) and method(call) in ("zeros", "ones", "empty") and len(call.args) == 3 and None not in given:
+    if (
+        is_function(call, torch)
+        and method(call) in ("zeros", "ones", "empty")
+        and len(call.args) == 3
+        and None not in given
+    ):
         texts = {code.text(each.value, call) for each in call.args}
         tensor = code.text(call.args[0].value, call).removesuffix(".shape")
         same = texts == {f"{tensor}.{each}" for each in ("shape", "dtype", "device")} and tensor.isidentifier()
@@ -61,7 +66,11 @@ def made_like(code: Code, call: cst.Call, torch: str) -> Edit | None:
 def made_in_format(code: Code, call: cst.Call, torch: str, wanted: str) -> Edit | None:
     """A tensor that a function of torch makes, in a memory format: asked of `empty`, a conversion of what others return."""
     format_ = memory_format(torch, wanted)
-    if not is_function(call, torch) or keyword(call, "memory_format") is not None or any(each.star == "**" for each in call.args):
+    if (
+        not is_function(call, torch)
+        or keyword(call, "memory_format") is not None
+        or any(each.star == "**" for each in call.args)
+    ):
         return None
     if method(call) == "empty":
         return replaced(code, call, with_keyword(call, "memory_format", format_.value))

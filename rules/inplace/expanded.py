@@ -32,7 +32,9 @@ def writes_to_expanded(nodes: Nodes) -> frozenset[str]:
         return frozenset()
     flow, found = nodes.flow(Expanded), set()
     for node, unit in nodes.bindings:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+        )
         for target in targets:
             if isinstance(node, ast.AugAssign) or isinstance(target, ast.Subscript):
                 inner = target.value if isinstance(target, ast.Subscript) else target

@@ -218,7 +218,9 @@ signal.unfold(0, 4, 2).add_(torch.rand(4, 4))
         from stridelint.rules.forms import edits
 
         target = written_to(finding.event) if isinstance(finding.event, TensorEvent) else None
-        expanded = [note.site for note in target.story if note.message == "is expanded here"] if target is not None else []
+        expanded = (
+            [note.site for note in target.story if note.message == "is expanded here"] if target is not None else []
+        )
         call = code.call(expanded[0]) if len(expanded) == 1 else None
         if call is None or edits.method(call) not in ("expand", "expand_as", "broadcast_to"):
             return None

@@ -293,7 +293,11 @@ def _is_integer(node: ast.expr) -> bool:
 
 def _is_pair(node: ast.expr) -> TypeGuard[ast.Call]:
     """A call that may give values and indices."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _PAIRS | _PAIRS_OF_AN_AXIS
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _PAIRS | _PAIRS_OF_AN_AXIS
+    )
 
 
 def _has_axis(call: ast.Call) -> bool:

@@ -120,7 +120,9 @@ z = torch.cat([batch[0][None], batch[1][None]])
                 "pixels, but its stride(0) is that of a pixel, so torch takes it for row-major"
             )
             claim = Claim(Kind.BATCH_STRIDE_DECIDES)
-            yield found(self, event, message, confidence=min(confidence, plain.confidence), about=(source,), claim=claim)
+            yield found(
+                self, event, message, confidence=min(confidence, plain.confidence), about=(source,), claim=claim
+            )
 
 
 def _lost(facts: TensorFacts) -> tuple[Answer, Confidence]:

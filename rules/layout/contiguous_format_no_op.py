@@ -102,7 +102,12 @@ x = x.contiguous()
         from stridelint.rules.forms import edits
 
         call = code.call(finding.site)
-        if call is None or edits.method(call) != "to" or len(call.args) != 1 or edits.keyword(call, "memory_format") is None:
+        if (
+            call is None
+            or edits.method(call) != "to"
+            or len(call.args) != 1
+            or edits.keyword(call, "memory_format") is None
+        ):
             return None
         contiguous = call.with_changes(func=call.func.with_changes(attr=edits.dotted("contiguous")), args=())
         return edits.Fix("call .contiguous()", (edits.replaced(code, call, contiguous),), safe=True, cause=True)

@@ -245,7 +245,11 @@ print(x.stride())
         statement, use = edits.own_line(code, call), names.rebinding(code, call)
         if statement is None or use is None:
             return None
-        layout = call is event.site.node and event.op in LAYOUT_ONLY and all(each.keyword and each.keyword.value == "memory_format" for each in call.args)
+        layout = (
+            call is event.site.node
+            and event.op in LAYOUT_ONLY
+            and all(each.keyword and each.keyword.value == "memory_format" for each in call.args)
+        )
         leaf = event.tensors[0].facts.requires_grad is True
         edit = edits.Edit(statement, f"{use.name} = {code.text(call)}")
         return edits.Fix("assign the result", (edit,), layout and use.is_read_only and not leaf, cause=True)

@@ -30,7 +30,9 @@ DROPPERS = frozenset(
 # They normalize over classes: at the end of a network's forward nobody minds the layout.
 ENDS = frozenset({"softmax", "log_softmax", "nn.functional.softmax", "nn.functional.log_softmax"})
 # Layers that a network goes on with.
-LAYERS = frozenset(f"nn.functional.{name}" for name in "conv2d conv3d batch_norm max_pool2d avg_pool2d interpolate".split())
+LAYERS = frozenset(
+    f"nn.functional.{name}" for name in "conv2d conv3d batch_norm max_pool2d avg_pool2d interpolate".split()
+)
 FACTORIES = frozenset({"new_zeros", "new_ones", "new_empty", "new_full"})
 STORES = frozenset({"setitem", "copy_"})
 FORMATS = {4: "channels_last", 5: "channels_last_3d"}
@@ -243,7 +245,11 @@ c.copy_(x)
     def _undone(self, event: TensorEvent) -> Iterator[Finding]:
         """A layer gets what another one computed channels_last and `.contiguous()` made row-major in between."""
         story = event.tensors[0].story if event.tensors else ()
-        if len(story) < 2 or story[-1].message != "becomes row-major here" or "becomes channels_last" not in story[-2].message:
+        if (
+            len(story) < 2
+            or story[-1].message != "becomes row-major here"
+            or "becomes channels_last" not in story[-2].message
+        ):
             return
         copied = getattr(getattr(story[-1].site.node, "func", None), "value", None)
         if type(copied).__name__ == "Call" and event.tensors[0].made_by == "":
@@ -294,7 +300,9 @@ c.copy_(x)
         like = tensor_edits.made_like(code, call, torch)
         if like is not None:
             return edits.Fix("make it like the tensor", (like,), safe=event is None)
-        wanted = FORMATS.get(event.tensors[0].facts.rank or 0) if isinstance(event, TensorEvent) and event.tensors else None
+        wanted = (
+            FORMATS.get(event.tensors[0].facts.rank or 0) if isinstance(event, TensorEvent) and event.tensors else None
+        )
         if wanted is None:
             return None
         edit = tensor_edits.made_in_format(code, call, torch, wanted)

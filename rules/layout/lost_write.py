@@ -31,10 +31,10 @@ METHODS = frozenset(
 WITH_OUT = frozenset(
     "matmul mm bmm cat stack sum mean prod maximum minimum where index_select gather topk cumsum".split()
 )
-COPYING = frozenset(
+COPYING = PICKING | frozenset(
     """to type type_as float double half bfloat16 int long short char byte bool cfloat cdouble contiguous reshape reshape_as flatten
     ravel cpu cuda""".split()
-) | PICKING
+)
 
 
 class LostWrite(Rule):
@@ -214,7 +214,13 @@ class _Writes:
         self.helpers = {function.name for function, _ in nodes.functions}
         self.assigned: dict[tuple[str, str], list[ast.expr]] = {}
         for node, unit in nodes.bindings:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+            targets = (
+                node.targets
+                if isinstance(node, ast.Assign)
+                else [node.target]
+                if isinstance(node, ast.AnnAssign)
+                else []
+            )
             value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
             if len(targets) == 1 and isinstance(targets[0], ast.Name) and value is not None:
                 self.assigned.setdefault((unit, targets[0].id), []).append(value)

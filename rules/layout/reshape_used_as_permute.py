@@ -167,7 +167,12 @@ def _may_be_a_shift(shape: Dims, requested: Dims) -> bool:
 def _traded(shape: Dims, requested: Dims) -> tuple[int, ...]:
     """Two neighbouring axes that trade sizes while all others keep theirs; () if there are no such."""
     moved = [axis for axis, (old, new) in enumerate(zip(shape, requested)) if old != new]
-    if len(moved) != 2 or moved[1] != moved[0] + 1 or shape[moved[0]] != requested[moved[1]] or shape[moved[1]] != requested[moved[0]]:
+    if (
+        len(moved) != 2
+        or moved[1] != moved[0] + 1
+        or shape[moved[0]] != requested[moved[1]]
+        or shape[moved[1]] != requested[moved[0]]
+    ):
         return ()
     return tuple(moved)
 

@@ -142,9 +142,7 @@ def demands_contiguity(nodes: Nodes) -> frozenset[str]:
         found.update(unit for call, unit in asked if any(flow.holds(call, unit) for flow in flows))
     if nodes.has_negative_step or _FLIPS & nodes.names:
         flow = nodes.flow(_Backwards)
-        found.update(
-            unit for call, unit in nodes.calls if name_of(call.func) in _FROM_ARRAY and flow.holds(call, unit)
-        )
+        found.update(unit for call, unit in nodes.calls if name_of(call.func) in _FROM_ARRAY and flow.holds(call, unit))
     return frozenset(found)
 
 

@@ -81,7 +81,9 @@ class OutRule(Rule):
 
 def passing_out(nodes: Nodes) -> frozenset[str]:
     """The units in which some call has a keyword argument `out`."""
-    return frozenset(unit for call, unit in nodes.calls if any(keyword.arg in ("out", None) for keyword in call.keywords))
+    return frozenset(
+        unit for call, unit in nodes.calls if any(keyword.arg in ("out", None) for keyword in call.keywords)
+    )
 
 
 def out_call(event: TensorEvent) -> OutCall | None:

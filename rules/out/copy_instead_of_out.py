@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from stridelint.rules.screening import Nodes
 
 # Their out= does not honour every stride, draws other numbers, or is another function's.
-_LEFT_OUT = frozenset({"tril", "triu", "nn.functional.avg_pool3d", "nn.functional.gelu", "narrow_copy", "bernoulli", "normal"})
+_LEFT_OUT = frozenset(
+    {"tril", "triu", "nn.functional.avg_pool3d", "nn.functional.gelu", "narrow_copy", "bernoulli", "normal"}
+)
 
 
 class CopyInsteadOfOut(Rule):
@@ -128,8 +130,15 @@ Index(torch.rand(3, 5)).query(torch.rand(2, 3))
         if operator is None or not operator.accepts_out or not operator.is_function or source.made_by in _LEFT_OUT:
             return
         left, right = target.facts, source.facts
-        same = left.shape is not None and left.shape == right.shape and left.dtype is not None and left.dtype == right.dtype
-        recorded = event.grad_mode is not Answer.NO and (left.requires_grad is not False or right.requires_grad is not False)
+        same = (
+            left.shape is not None
+            and left.shape == right.shape
+            and left.dtype is not None
+            and left.dtype == right.dtype
+        )
+        recorded = event.grad_mode is not Answer.NO and (
+            left.requires_grad is not False or right.requires_grad is not False
+        )
         if not same or left.device != right.device or recorded or target.text in source.text:
             return
         message = (

@@ -256,7 +256,11 @@ whiten(torch.rand(5, 2), out=table)
         nothing = value is None
         if not nothing and not isinstance(value, (Operand, Unknown)):
             return
-        if (nothing and not parameter.returns_values) or not event.arguments["given"] or not (parameter.writes or called):
+        if (
+            (nothing and not parameter.returns_values)
+            or not event.arguments["given"]
+            or not (parameter.writes or called)
+        ):
             return
         what = "None" if nothing else "another tensor"
         if not parameter.writes:

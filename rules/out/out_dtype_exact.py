@@ -157,5 +157,7 @@ torch.linalg.vector_norm(torch.rand(3, 4), dim=1, out=norms)
     def fix(self, finding: Finding, code: Code) -> Fix | None:
         """The result's dtype where the out is made."""
         call = out_call(finding.event) if isinstance(finding.event, TensorEvent) else None
-        wrong = [] if call is None else [each for each in call.outs if call.required(each[0]).dtype != each[1].facts.dtype]
+        wrong = (
+            [] if call is None else [each for each in call.outs if call.required(each[0]).dtype != each[1].facts.dtype]
+        )
         return factory_fix(call, wrong, code)

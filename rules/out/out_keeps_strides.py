@@ -161,7 +161,15 @@ halve(torch.rand(2, 3, 4, 5))
                     f"memory_format=torch.{memory_format}"
                 )
                 claim = Claim(Kind.KEEPS_OUT_STRIDES)
-                yield found(self, call.event, message, confidence=min(wanted, given), about=(source, out), claim=claim, explained=_makers(out))
+                yield found(
+                    self,
+                    call.event,
+                    message,
+                    confidence=min(wanted, given),
+                    about=(source, out),
+                    claim=claim,
+                    explained=_makers(out),
+                )
 
     def fix(self, finding: Finding, code: Code) -> Fix | None:
         """Make the out in the format of the inputs, where it is made at a known place."""

@@ -165,7 +165,11 @@ torch.mul(spectrum, 2, out=gain)
     def fix(self, finding: Finding, code: Code) -> Fix | None:
         """The result's dtype where the out is made."""
         call = out_call(finding.event) if isinstance(finding.event, TensorEvent) else None
-        lower = [] if call is None else [each for each in call.outs if call.lower_kind(each[0], each[1].facts) is Answer.YES]
+        lower = (
+            []
+            if call is None
+            else [each for each in call.outs if call.lower_kind(each[0], each[1].facts) is Answer.YES]
+        )
         return factory_fix(call, lower, code)
 
 

@@ -95,7 +95,11 @@ torch.mul(torch.tensor([1, 2, 3]), 2, out=small)
 torch.mul(torch.ones(3), 1e5, out=torch.empty(3, dtype=torch.half))
 """,
             (
-                (4, 1, "add() overflows in uint8, the dtype of 'small', because 300 does not fit, without an error; pass a wider out"),
+                (
+                    4,
+                    1,
+                    "add() overflows in uint8, the dtype of 'small', because 300 does not fit, without an error; pass a wider out",
+                ),
                 (
                     5,
                     1,
@@ -150,7 +154,15 @@ torch.mul(torch.ones(3), 1e5, out=torch.empty(3, dtype=torch.half))
                     "error; pass a wider out"
                 )
                 claim = Claim(Kind.ACCEPTS)
-                yield found(self, call.event, message, confidence=Confidence.LIKELY, about=(out,), severity=Severity.WARNING, claim=claim)
+                yield found(
+                    self,
+                    call.event,
+                    message,
+                    confidence=Confidence.LIKELY,
+                    about=(out,),
+                    severity=Severity.WARNING,
+                    claim=claim,
+                )
             elif narrows(result, dtype):
                 message = (
                     f"{call_name(call.event)} converts its {result} result to {dtype}, the dtype of {name}: what does not fit "

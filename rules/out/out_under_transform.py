@@ -134,7 +134,9 @@ double(torch.rand(3), torch.empty(0))
         for index, out in call.outs:
             why = _refused(call, index, out)
             if why is not None:
-                message = f"{call.name} raises in a compiled graph because {why[0]}; return the result and copy it outside"
+                message = (
+                    f"{call.name} raises in a compiled graph because {why[0]}; return the result and copy it outside"
+                )
                 yield found(self, call.event, message, confidence=why[1], about=(out,))
                 return
 
@@ -150,5 +152,9 @@ def _refused(call: OutCall, index: int, out: Operand) -> tuple[str, Confidence] 
     wanted = required.concrete_shape
     if shape is None or wanted is None or shape == wanted:
         return None
-    text = "Shape mismatch with out= list of tensor variants" if len(call.outs) > 1 else "Shape mismatch with out= tensor variant"
+    text = (
+        "Shape mismatch with out= list of tensor variants"
+        if len(call.outs) > 1
+        else "Shape mismatch with out= tensor variant"
+    )
     return f"it would resize {name} from {tuple_text(shape)} to {tuple_text(wanted)} ({text})", Confidence.CERTAIN

@@ -215,13 +215,22 @@ class Definitions:
         """Functions of the module that a computed callee may be, as in `table["name"](x)`: those that decorators of the module may
         keep, and those that are values of its container."""
         if isinstance(function, ast.Name) and function.id not in self.functions:
-            given = [value for value, _ in self.of.get((unit, function.id), ()) if isinstance(value, (ast.Subscript, ast.Call))]
+            given = [
+                value
+                for value, _ in self.of.get((unit, function.id), ())
+                if isinstance(value, (ast.Subscript, ast.Call))
+            ]
             return {name for value in given for name in self.picked(value, unit)}
         if not isinstance(function, (ast.Subscript, ast.Call)):
             return set()
         root = _beginning(function)
         held = [value for key in ((unit, root), ("", root)) for value, _ in self.of.get(key, ())]
-        return self._registered | {each.id for value in held for each in ast.walk(value) if isinstance(each, ast.Name) and each.id in self.functions}
+        return self._registered | {
+            each.id
+            for value in held
+            for each in ast.walk(value)
+            if isinstance(each, ast.Name) and each.id in self.functions
+        }
 
     def _handed_on(self, call: ast.Call, unit: str) -> None:
         """A function that is an argument may get any of the others; one in a list, whatever the object is called with."""

@@ -142,4 +142,6 @@ def test_conversion_reaches_the_weight():
 
     def fix(self, finding: Finding, code: Code) -> Fix | None:
         """Spatial sizes of 4."""
-        return subject.telling_fix(finding, code, lambda rank: dict.fromkeys(range(2, rank), 4), "test with spatial sizes of 4")
+        return subject.telling_fix(
+            finding, code, lambda rank: dict.fromkeys(range(2, rank), 4), "test with spatial sizes of 4"
+        )

@@ -176,7 +176,10 @@ def _just_converted(assertion: Assertion, run: TestRun, inside: set[int]) -> boo
 def queries_layout_otherwise(test: TestEvent, allowed: frozenset[str] | set[str] = frozenset()) -> bool:
     """The test's code asks for the layout in a way that is no assertion, or leaves checks to a function that nothing is known of."""
     helpers = {
-        each.within: each.function.node for run in test.runs for each in run.assertions if each.within and each.function.node
+        each.within: each.function.node
+        for run in test.runs
+        for each in run.assertions
+        if each.within and each.function.node
     }
     known = {*allowed, *helpers}
     return any(_queries(node, known) for body in (test.site.node, *helpers.values()) for node in walk(body))

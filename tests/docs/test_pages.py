@@ -104,7 +104,9 @@ def matches(shown: str, printed: str) -> bool:
     """Whether that was printed, with `...` for anything."""
     parts = re.split(r"(?m)(^\.\.\.\n|\.\.\.)", re.sub(r"(\d\.\d+\.\d+)\+\w+", r"\1", shown.rstrip() + "\n"))
     pattern = "".join({"...\n": "(?:.*\n)*?", "...": ".*"}.get(part, re.escape(part)) for part in parts)
-    printed = re.sub(r"(\d\.\d+\.\d+)\+\w+", r"\1", "\n".join(line.rstrip() for line in printed.rstrip().split("\n")) + "\n")
+    printed = re.sub(
+        r"(\d\.\d+\.\d+)\+\w+", r"\1", "\n".join(line.rstrip() for line in printed.rstrip().split("\n")) + "\n"
+    )
     return re.fullmatch(pattern, printed) is not None
 
 
@@ -167,7 +169,9 @@ def valid(line: str) -> None:
     for extras in re.findall(r"(?:stridelint|\.)\[([\w,]+)\]", line):
         text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
         assert all(re.search(rf"(?m)^{extra} = \[", text) for extra in extras.split(",")), line
-    for command in re.findall(r"\bstridelint ((?:check|cache|config|rules|explain|server|docs|new-rule|test-rules|probe|trace)\b.*)", line):
+    for command in re.findall(
+        r"\bstridelint ((?:check|cache|config|rules|explain|server|docs|new-rule|test-rules|probe|trace)\b.*)", line
+    ):
         words = shlex.split(command, comments=True)
         words = words[: words.index("&&")] if "&&" in words else words
         name, rest = words[0], words[1:]
@@ -183,7 +187,11 @@ def valid(line: str) -> None:
 
 def options_of(*folders: Path) -> set[str]:
     """What looks like an option in the code of these folders."""
-    quoted = (re.findall(r"\"(--[a-z][a-z-]+)\"", path.read_text("utf-8")) for folder in folders for path in folder.rglob("*.py"))
+    quoted = (
+        re.findall(r"\"(--[a-z][a-z-]+)\"", path.read_text("utf-8"))
+        for folder in folders
+        for path in folder.rglob("*.py")
+    )
     return {option for found in quoted for option in found}
 
 
@@ -199,7 +207,9 @@ def test_what_the_text_names(page: Path) -> None:
     for code in inline:
         if re.match(r"stridelint [a-z-]+", code):
             valid(code.replace("...", "x"))
-    known = options_of(ROOT / "linter", ROOT / "runtime_probe", ROOT / "benchmarks") | set(FOREIGN) | set(flake8_options())
+    known = (
+        options_of(ROOT / "linter", ROOT / "runtime_probe", ROOT / "benchmarks") | set(FOREIGN) | set(flake8_options())
+    )
     assert not {option for code in inline for option in re.findall(r"(?<![\w-])--[a-z][\w-]+", code)} - known
 
 
@@ -222,7 +232,9 @@ def test_code(page: Path, project: Path) -> None:
             config.forget()
             assert config.read(str(path)) is not None
         if block.language == "python" and block.more == "run":
-            result = subprocess.run([sys.executable, "-c", block.text], cwd=project, capture_output=True, text=True, check=False)
+            result = subprocess.run(
+                [sys.executable, "-c", block.text], cwd=project, capture_output=True, text=True, check=False
+            )
             assert result.returncode == 0, result.stderr
 
 

@@ -75,7 +75,7 @@ def gen():
 '''
 
 
-MATCH = '''
+MATCH = """
 match x, y:
     case 1 | "a" | a.b | -1 | None: pass
     case [1, *_] | [a, *rest, _] as b if c: pass
@@ -86,7 +86,7 @@ match x, y:
     case other: pass
     case _:
         pass
-'''
+"""
 
 
 def meaning(node: cst.CSTNode) -> object:
@@ -175,7 +175,9 @@ def test_bodies_are_left_out() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["é = f(\n  'é', x, # é\n\n)\n", "a = [\r\n 'x\x0cy', 1\r\n]", "if x:\r  y = f(1,\r  2)"])
+@pytest.mark.parametrize(
+    "text", ["é = f(\n  'é', x, # é\n\n)\n", "a = [\r\n 'x\x0cy', 1\r\n]", "if x:\r  y = f(1,\r  2)"]
+)
 def test_expressions_are_written_as_they_stand(text: str) -> None:
     tree = screen.parse(text)
     bare = BareTree(tree, text=text)

@@ -66,8 +66,14 @@ def test_a_name_that_no_statement_of_the_loop_binds_stays() -> None:
     [
         ("match (2, 3, 4):\n    case [n, *rest]:\n        torch.zeros(rest).stride()\n", 2),
         ("match (2, 3, 4):\n    case [*start, n]:\n        torch.zeros(*start, n, n).stride()\n", 4),
-        ("match (2, 3, 4):\n    case [n, m, k, l, *_]:\n        pass\n    case [_, *_, n]:\n        torch.zeros([1] * n).stride()\n", 4),
-        ("match {'n': 3, 'm': 2}:\n    case {'k': n}:\n        pass\n    case {'n': n, **rest}:\n        torch.zeros([1] * n).stride()\n", 3),
+        (
+            "match (2, 3, 4):\n    case [n, m, k, l, *_]:\n        pass\n    case [_, *_, n]:\n        torch.zeros([1] * n).stride()\n",
+            4,
+        ),
+        (
+            "match {'n': 3, 'm': 2}:\n    case {'k': n}:\n        pass\n    case {'n': n, **rest}:\n        torch.zeros([1] * n).stride()\n",
+            3,
+        ),
         ("match {'n': 3}:\n    case {'n': 4}:\n        pass\n    case {'n': 3}:\n        torch.zeros(1).stride()\n", 1),
         ("sizes = [last := n for n in (2, 3)]\ntorch.zeros([1] * last).stride()\n", 3),
         ("n = 4\ndef f():\n    torch.zeros([1] * n).stride()\nmatch (1, 2):\n    case [_, n]:\n        pass\nf()\n", 2),

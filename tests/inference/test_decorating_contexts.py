@@ -30,7 +30,9 @@ def found(code: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("context", "codes"), [(GENERATOR, []), (CLASS, []), (DERIVED, []), (PLAIN, ["TLC302"])], ids=["generator", "class", "derived", "plain"]
+    ("context", "codes"),
+    [(GENERATOR, []), (CLASS, []), (DERIVED, []), (PLAIN, ["TLC302"])],
+    ids=["generator", "class", "derived", "plain"],
 )
 def test_the_body_runs_within_the_context(context: str, codes: list[str]) -> None:
     assert found(context + "@off()\n" + BODY.format("return w")) == codes

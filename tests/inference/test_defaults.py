@@ -25,7 +25,11 @@ WHOLE = "torch.zeros(3, dtype=torch.int32)"
 
 
 def confidences(code: str) -> list[Confidence]:
-    return [each.confidence for each in analyse(libcst.parse_module(code), all_rules()).findings if each.rule.code == "TLC401"]
+    return [
+        each.confidence
+        for each in analyse(libcst.parse_module(code), all_rules()).findings
+        if each.rule.code == "TLC401"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +43,10 @@ def confidences(code: str) -> list[Confidence]:
         (f"self.many = [size]\n        self.many[0] = size\n        self.count = {WHOLE}", Confidence.LIKELY),
         (f"if size == 4:\n            self.count = {WHOLE}", Confidence.LIKELY),
         ("self.register_buffer('count', torch.zeros(3, dtype=dtype))", Confidence.LIKELY),
-        (f"self.register_buffer('o', torch.zeros(size))\n        self.register_buffer('count', {WHOLE})", Confidence.CERTAIN),
+        (
+            f"self.register_buffer('o', torch.zeros(size))\n        self.register_buffer('count', {WHOLE})",
+            Confidence.CERTAIN,
+        ),
         ("setattr(self, 'count', torch.zeros(3, dtype=dtype))", Confidence.LIKELY),
         (f"a, b = size, 2\n        self.count, self.other = {WHOLE}, b", Confidence.LIKELY),
     ],

@@ -28,7 +28,10 @@ def lines(code: str) -> list[int]:
         (f"f = lambda x={RAISES}: x\n", [3]),
         (f"def f():\n    def g(x={RAISES}):\n        return x\n    return g\n", [4]),
         (f"class A:\n    def f(self, x={RAISES}):\n        return x\n", [4]),
-        ("class A:\n    N = torch.int32\n    def f(self, x=torch.zeros(4, dtype=N).add_(0.5)):\n        return x\n", [5]),
+        (
+            "class A:\n    N = torch.int32\n    def f(self, x=torch.zeros(4, dtype=N).add_(0.5)):\n        return x\n",
+            [5],
+        ),
         (f"class A:\n    x = {RAISES}\n", [4]),
         (f"class A:\n    print({RAISES})\n", [4]),
         (f"class A(object, size={RAISES}):\n    pass\n", [3]),

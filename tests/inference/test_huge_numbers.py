@@ -82,10 +82,16 @@ for line in sys.stdin:
 """
 
 
-@pytest.mark.parametrize("lines", [[f"y = {each}" for each in EXPRESSIONS], STATEMENTS], ids=["expressions", "statements"])
+@pytest.mark.parametrize(
+    "lines", [[f"y = {each}" for each in EXPRESSIONS], STATEMENTS], ids=["expressions", "statements"]
+)
 def test_what_follows_is_read(lines: list[str]) -> None:
     result = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", CHECK], input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=120
+        [sys.executable, "-W", "ignore", "-c", CHECK],
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert result.stderr == ""
     told = result.stdout.splitlines()

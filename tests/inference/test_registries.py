@@ -8,7 +8,7 @@ from stridelint.linter import engine, source
 from stridelint.linter.config import Settings
 from stridelint.linter.selection import select
 
-HEAD = '''import torch
+HEAD = """import torch
 
 REGISTRY, ORDER, TABLE = {}, [], {}
 
@@ -70,7 +70,7 @@ TABLE.update(halves=halves)
 
 
 def use(x):
-'''
+"""
 
 
 def found(*body: str) -> list[str]:
@@ -105,7 +105,7 @@ def test_what_is_registered(body: list[str], codes: list[str]) -> None:
 
 
 def test_a_registration_that_asks_for_another() -> None:
-    code = '''import torch
+    code = """import torch
 
 KNOWN = {}
 
@@ -130,7 +130,7 @@ def counts():
 
 def use():
     KNOWN["counts"]().add_(0.5)
-'''
+"""
     outcome = engine.check(source.from_bytes("registry.py", code.encode(), explicit=True), select(Settings()))
     assert not outcome.skipped
     assert [each.code for each in outcome.findings] == ["TLC401"]

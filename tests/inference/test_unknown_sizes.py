@@ -56,14 +56,34 @@ def names(shape: Dims | None) -> list[str]:
         ("", "x * y", ["size", "size", "size", "size"]),
         ("", "x * 2 + x", ["x.size(0)", "x.size(1)", "x.size(2)", "x.size(3)"]),
         ("self.conv = nn.Conv2d(16, 32, 3, padding=1)", "self.conv(x) + y", ["size", "32", "size", "size"]),
-        ("self.conv = nn.Conv2d(16, 16, 3, padding=1)", "self.conv(x) + x", ["x.size(0)", "16", "x.size(2)", "x.size(3)"]),
+        (
+            "self.conv = nn.Conv2d(16, 16, 3, padding=1)",
+            "self.conv(x) + x",
+            ["x.size(0)", "16", "x.size(2)", "x.size(3)"],
+        ),
         ("self.conv = nn.Conv2d(c, c, 3, padding=1)", "self.conv(x) + x", ["x.size(0)", "c", "x.size(2)", "x.size(3)"]),
-        ("self.conv = nn.Conv2d(c, d, 3, padding=1)", "self.conv(x) + x", ["x.size(0)", "size", "x.size(2)", "x.size(3)"]),
-        ("self.down = nn.Conv2d(c, c, 2, stride=2)", "nn.Upsample(scale_factor=2)(self.down(x)) + x", ["x.size(0)", "c", "x.size(2)", "x.size(3)"]),
-        ("self.scale = nn.Parameter(torch.ones(1, 64, 1, 1))", "x * self.scale", ["x.size(0)", "64", "x.size(2)", "x.size(3)"]),
+        (
+            "self.conv = nn.Conv2d(c, d, 3, padding=1)",
+            "self.conv(x) + x",
+            ["x.size(0)", "size", "x.size(2)", "x.size(3)"],
+        ),
+        (
+            "self.down = nn.Conv2d(c, c, 2, stride=2)",
+            "nn.Upsample(scale_factor=2)(self.down(x)) + x",
+            ["x.size(0)", "c", "x.size(2)", "x.size(3)"],
+        ),
+        (
+            "self.scale = nn.Parameter(torch.ones(1, 64, 1, 1))",
+            "x * self.scale",
+            ["x.size(0)", "64", "x.size(2)", "x.size(3)"],
+        ),
         ("self.place = nn.Parameter(torch.ones(1, 64, 14, 14))", "x + self.place", ["x.size(0)", "64", "14", "14"]),
         ("self.norm = nn.BatchNorm2d(24)", "self.norm(x) * x", ["x.size(0)", "24", "x.size(2)", "x.size(3)"]),
-        ("self.gate = nn.Conv2d(c, c, 1)", "x * self.gate(nn.AdaptiveAvgPool2d(1)(x)).sigmoid()", ["x.size(0)", "c", "x.size(2)", "x.size(3)"]),
+        (
+            "self.gate = nn.Conv2d(c, c, 1)",
+            "x * self.gate(nn.AdaptiveAvgPool2d(1)(x)).sigmoid()",
+            ["x.size(0)", "c", "x.size(2)", "x.size(3)"],
+        ),
     ],
 )
 def test_results_stay_channels_last(made: str, value: str, sizes: list[str]) -> None:

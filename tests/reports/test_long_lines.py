@@ -22,7 +22,19 @@ def finding(number: int) -> Reported:
     end = column + len("wrong(1000)")
     patch = Patch("put it right", True, (Replacement(1, column, 1, column + 5, "right"),))
     return Reported(
-        "long.py", 1, column, 1, end, "TLC101", "n", "m", "error", "certain", (Remark("long.py", 1, "here"),), LINE, patch=patch
+        "long.py",
+        1,
+        column,
+        1,
+        end,
+        "TLC101",
+        "n",
+        "m",
+        "error",
+        "certain",
+        (Remark("long.py", 1, "here"),),
+        LINE,
+        patch=patch,
     )
 
 

@@ -187,5 +187,7 @@ def test_suppressed_findings_are_shown_where_they_can_be_marked(project: Path, r
     assert run("check", "--show-suppressed", *reports, ".").status == 0
     assert [each["line"] for each in json.loads((project / "a.json").read_text())["suppressed"]] == [5]
     (result,) = json.loads((project / "a.sarif").read_text())["runs"][0]["results"]
-    assert result["suppressions"] == [{"kind": "inSource", "status": "accepted", "justification": "a comment in the code"}]
+    assert result["suppressions"] == [
+        {"kind": "inSource", "status": "accepted", "justification": "a comment in the code"}
+    ]
     assert '<span class="badge mark">suppressed</span>' in (project / "a.html").read_text()

@@ -96,13 +96,28 @@ def warned(code: str) -> set[str]:
     outcome = engine.check(source.from_bytes("example.py", code.encode(), explicit=True), selection)
     assert not outcome.skipped
     functions = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef)]
-    return {each.name for each in functions for found in outcome.findings if each.lineno <= found.line <= (each.end_lineno or 0)}
+    return {
+        each.name
+        for each in functions
+        for found in outcome.findings
+        if each.lineno <= found.line <= (each.end_lineno or 0)
+    }
 
 
 def outcomes(folder: Path, *options: str) -> dict[tuple[str, str], bool]:
     """Which tests pass, by file and function; with parameters, whether all do."""
     report = folder / "report.xml"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *options, str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"--junitxml={report}",
+        *options,
+        str(folder),
+    ]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert run.returncode in (0, 1), run.stdout + run.stderr
     passed: dict[tuple[str, str], bool] = {}

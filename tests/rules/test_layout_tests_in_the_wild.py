@@ -269,13 +269,19 @@ def test_kept_layout():
 
 def findings(code: str) -> list[tuple[int, str]]:
     rules = tuple(rule for rule in all_rules() if rule.code.startswith("TLC2"))
-    outcome = engine.check(source.from_bytes("example.py", code.encode(), explicit=True), Selection(rules, frozenset(), Confidence.LIKELY))
+    outcome = engine.check(
+        source.from_bytes("example.py", code.encode(), explicit=True), Selection(rules, frozenset(), Confidence.LIKELY)
+    )
     assert not outcome.skipped
     return [(found.line, found.code) for found in outcome.findings]
 
 
 def test_reported() -> None:
-    expected = [(number, f"TLC{match[1]}") for number, line in enumerate(REPORTED.splitlines(), 1) if (match := re.search(r"# (2\d\d)$", line))]
+    expected = [
+        (number, f"TLC{match[1]}")
+        for number, line in enumerate(REPORTED.splitlines(), 1)
+        if (match := re.search(r"# (2\d\d)$", line))
+    ]
     assert len(expected) == 13
     assert findings(REPORTED) == expected
 

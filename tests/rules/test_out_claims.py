@@ -135,7 +135,8 @@ def copies(value: Any) -> Any:
 def same(expected: Any, result: Any) -> bool:
     left, right = list(tensors(expected)), list(tensors(result))
     return len(left) == len(right) and all(
-        a.shape == b.shape and (a.is_meta or torch.allclose(a.to(b.dtype).double(), b.detach().double(), atol=1e-2, equal_nan=True))
+        a.shape == b.shape
+        and (a.is_meta or torch.allclose(a.to(b.dtype).double(), b.detach().double(), atol=1e-2, equal_nan=True))
         for a, b in zip(left, right, strict=True)
     )
 

@@ -159,7 +159,9 @@ def test_what_is_reported_happens(code: str) -> None:
             assert watch.kept[line], message
 
 
-@pytest.mark.parametrize("code", [*VALID, *(pytest.param((FIXTURES / "clean" / f"{name}.py").read_text(), id=name) for name in CLEAN)])
+@pytest.mark.parametrize(
+    "code", [*VALID, *(pytest.param((FIXTURES / "clean" / f"{name}.py").read_text(), id=name) for name in CLEAN)]
+)
 @pytest.mark.filterwarnings("error")
 def test_what_is_not_reported_is_right(code: str) -> None:
     watch = run(code, set())

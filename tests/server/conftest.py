@@ -36,7 +36,11 @@ class Client:
         self._answers: dict[int, queue.Queue[dict[str, Any]]] = {}
         self._next = 0
         self.process = subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
         )
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -102,7 +106,8 @@ class Client:
 
     def change(self, uri: str, version: int, *changes: Mapping[str, object]) -> None:
         self.notify(
-            "textDocument/didChange", {"textDocument": {"uri": uri, "version": version}, "contentChanges": list(changes)}
+            "textDocument/didChange",
+            {"textDocument": {"uri": uri, "version": version}, "contentChanges": list(changes)},
         )
 
     def diagnostics(self, version: int | None = None) -> list[dict[str, Any]]:
@@ -115,7 +120,9 @@ class Client:
 
     def hover(self, uri: str, line: int, character: int) -> dict[str, Any] | None:
         position = {"line": line, "character": character}
-        found: dict[str, Any] | None = self.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": position})
+        found: dict[str, Any] | None = self.request(
+            "textDocument/hover", {"textDocument": {"uri": uri}, "position": position}
+        )
         return found
 
     def actions(self, uri: str, where: Mapping[str, Any], only: list[str] | None = None) -> list[dict[str, Any]]:

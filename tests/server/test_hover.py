@@ -30,7 +30,7 @@ def cells(text: str) -> dict[str, list[str]]:
     return {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
 
 
-PROGRAM = '''
+PROGRAM = """
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -67,7 +67,7 @@ def run():
         parts = parts + part
     rows = [each.sum() for each in index]
     return out
-'''
+"""
 
 
 NAMES = "kept active flat first second moved wide half made last out weight big index part each".split()
@@ -136,7 +136,9 @@ def test_the_shape_that_a_line_tells_is_known_on_that_line() -> None:
 
 
 def test_a_tensor_that_is_written_into_is_not_described_by_what_it_becomes() -> None:
-    text = told("import torch\ndef f(x: torch.Tensor):\n    print(§x)\n    torch.add(torch.ones(2), 1, out=x)\n    return x\n")
+    text = told(
+        "import torch\ndef f(x: torch.Tensor):\n    print(§x)\n    torch.add(torch.ones(2), 1, out=x)\n    return x\n"
+    )
     assert text == "`x`: Tensor, of which nothing more is known here"
 
 
@@ -178,13 +180,17 @@ def test_many_callers_are_told_together() -> None:
 
 
 def test_paths_that_differ_are_both_told() -> None:
-    text = told("import torch\ndef f(flag):\n    if flag:\n        x = torch.ones(2)\n    else:\n        x = torch.ones(2).half()\n    return §x\n")
+    text = told(
+        "import torch\ndef f(flag):\n    if flag:\n        x = torch.ones(2)\n    else:\n        x = torch.ones(2).half()\n    return §x\n"
+    )
     assert text is not None
     assert cells(text)["dtype"] == ["`float32` or `float16`, by the path taken"]
 
 
 def test_a_branch_teaches_nothing_about_the_other() -> None:
-    text = told("import torch\ndef f(x):\n    print(§x)\n    if x.dim() == 3:\n        return x[0, 0, 0]\n    return x.flatten(2)\n")
+    text = told(
+        "import torch\ndef f(x):\n    print(§x)\n    if x.dim() == 3:\n        return x[0, 0, 0]\n    return x.flatten(2)\n"
+    )
     assert text is None or "shape" not in cells(text)
 
 
@@ -244,7 +250,11 @@ def test_places_before_which_wide_characters_stand() -> None:
 
 
 def test_newer_syntax_is_read_with_the_slower_parser() -> None:
-    text = told("import torch\ndef f[T](x: T) -> T:\n    §y = torch.ones(2)\n    return y\n") if _has_type_parameters() else ""
+    text = (
+        told("import torch\ndef f[T](x: T) -> T:\n    §y = torch.ones(2)\n    return y\n")
+        if _has_type_parameters()
+        else ""
+    )
     assert text == "" or (text is not None and cells(text)["shape"] == ["`(2,)`"])
 
 

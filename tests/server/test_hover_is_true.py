@@ -60,7 +60,10 @@ def observed(path: Path) -> dict[Target, set[Real]]:
             return None
         for target in by_line.get(last.get(id(frame), 0), ()):
             value: Any = frame.f_locals.get(target.name)
-            if type(value) in (torch.Tensor, torch.nn.Parameter) and not torch._C._functorch.is_functorch_wrapped_tensor(value):
+            if type(value) in (
+                torch.Tensor,
+                torch.nn.Parameter,
+            ) and not torch._C._functorch.is_functorch_wrapped_tensor(value):
                 last_format = value.dim() == 4 and value.is_contiguous(memory_format=torch.channels_last)
                 dtype = str(value.dtype).removeprefix("torch.")
                 real = Real(tuple(value.shape), value.stride(), dtype, value.is_contiguous(), last_format)
@@ -83,7 +86,11 @@ def variants(text: str) -> list[dict[str, str]]:
     """The columns of a hover's table."""
     rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line.startswith("|")]
     cells = [[cell.strip().strip("`") for cell in row] for row in rows]
-    return [{row[0]: row[column] for row in cells if row[column] != "–"} for column in range(1, len(cells[0]))] if cells else []
+    return (
+        [{row[0]: row[column] for row in cells if row[column] != "–"} for column in range(1, len(cells[0]))]
+        if cells
+        else []
+    )
 
 
 def agrees(said: dict[str, str], real: Real) -> bool:

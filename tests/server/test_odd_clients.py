@@ -136,7 +136,11 @@ def test_what_is_said_of_unknown_documents_does_no_harm(client: Client) -> None:
 
 def test_a_request_that_makes_no_sense_is_answered(client: Client) -> None:
     client.start()
-    for method, params in (("textDocument/hover", {"a": 1}), ("unknown/request", {}), ("textDocument/codeAction", None)):
+    for method, params in (
+        ("textDocument/hover", {"a": 1}),
+        ("unknown/request", {}),
+        ("textDocument/codeAction", None),
+    ):
         assert client.send(method, params)()["error"]["code"] in (-32601, -32602, -32603)
     assert len(opened(client, client.uri("x.py"))) == 1
     assert client.log and not [line for line in client.log if "internal error" in line]
@@ -146,9 +150,13 @@ def test_after_a_change_that_makes_no_sense_nothing_is_claimed_of_the_text(clien
     client.start()
     uri = client.uri("x.py")
     assert len(opened(client, uri)) == 1
-    client.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"no": "text"}]})
+    client.notify(
+        "textDocument/didChange", {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"no": "text"}]}
+    )
     assert client.diagnostics() == []
-    client.change(uri, 3, {"range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}, "text": "#\n"})
+    client.change(
+        uri, 3, {"range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}, "text": "#\n"}
+    )
     assert client.hover(uri, 3, 5) is None
     assert len(opened(client, uri, CODE)) == 1
     assert any("x.py: a change was not understood" in line for line in client.log)

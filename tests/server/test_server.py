@@ -65,7 +65,9 @@ def test_a_session_from_start_to_end(client: Client) -> None:
     assert client.diagnostics(2) == []
     assert client.actions(uri, found["range"]) == []
 
-    client.change(uri, 3, insertion(6, 0, "    del mask\n    mask = torch.ones(2, 3, 4, 5)\n"), insertion(0, 0, "# 😀\n"))
+    client.change(
+        uri, 3, insertion(6, 0, "    del mask\n    mask = torch.ones(2, 3, 4, 5)\n"), insertion(0, 0, "# 😀\n")
+    )
     assert client.diagnostics(3) == []
     client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
     assert client.diagnostics() == []
@@ -114,7 +116,11 @@ def test_a_client_that_resolves_nothing_gets_edits_at_once(client: Client) -> No
     uri = client.open("demo.py", CODE)
     (found,) = client.diagnostics(1)
     fix, _, every = client.actions(uri, found["range"])
-    assert client.applied(CODE, fix["edit"], uri) == client.applied(CODE, every["edit"], uri) == CODE.replace("mask * x", "x * mask")
+    assert (
+        client.applied(CODE, fix["edit"], uri)
+        == client.applied(CODE, every["edit"], uri)
+        == CODE.replace("mask * x", "x * mask")
+    )
 
 
 def test_only_what_is_asked_for_is_offered(client: Client) -> None:
@@ -247,7 +253,9 @@ def test_a_file_that_takes_long_holds_up_nothing(tmp_path: Path, serving: Callab
     assert len(client.diagnostics(2)) == 1
 
 
-@pytest.mark.parametrize(("word", "said"), [("DIE", "the process that analysed it died"), ("FAIL", "ValueError: out of order")])
+@pytest.mark.parametrize(
+    ("word", "said"), [("DIE", "the process that analysed it died"), ("FAIL", "ValueError: out of order")]
+)
 def test_what_goes_wrong_is_logged_and_the_server_goes_on(
     tmp_path: Path, serving: Callable[[Path, str], Client], word: str, said: str
 ) -> None:
@@ -298,7 +306,9 @@ def test_an_unsaved_document_is_checked(client: Client) -> None:
 
 
 def test_without_pygls_one_line_says_what_to_install() -> None:
-    code = "import sys; sys.modules.update(pygls=None); from stridelint.linter.cli import main; sys.exit(main(['server']))"
+    code = (
+        "import sys; sys.modules.update(pygls=None); from stridelint.linter.cli import main; sys.exit(main(['server']))"
+    )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == "stridelint: the editor server needs pygls: pip install 'stridelint[lsp]'\n"

@@ -151,7 +151,11 @@ def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments
             return numpy_api.generator_method(path, node, callee.name, args)
         if receiver.external == python_objects.PARSER:
             return python_objects.parser_method(path, receiver, callee.name, args)
-        return named_tuples.method(path, node, receiver, callee.name, args) if callee.name in named_tuples.METHODS else Unknown(callee.name)
+        return (
+            named_tuples.method(path, node, receiver, callee.name, args)
+            if callee.name in named_tuples.METHODS
+            else Unknown(callee.name)
+        )
     if isinstance(receiver, (GradMode, Context)):
         return contexts.method_of(path, receiver, callee.name, args.get(0))
     if isinstance(receiver, ArrayValue):
@@ -163,7 +167,11 @@ def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments
     if isinstance(receiver, Class):
         if callee.name == "apply":
             return python_objects.apply_function(path, node, receiver, args)
-        return named_tuples.method(path, node, receiver, callee.name, args) if callee.name == "_make" else Unknown(callee.name)
+        return (
+            named_tuples.method(path, node, receiver, callee.name, args)
+            if callee.name == "_make"
+            else Unknown(callee.name)
+        )
     if isinstance(receiver, Unknown):
         return _unknown_method(path, node, receiver, callee.name, args)
     return Unknown(callee.name)

@@ -246,7 +246,8 @@ def _dtype(
     if path.autocast:
         device, _, cast_to = path.autocast.partition(" ")
         lowered = name in _LOWERED and all(
-            each.facts.dtype in ("float32", "float16", "bfloat16") and (each.facts.device or "").partition(":")[0] == device
+            each.facts.dtype in ("float32", "float16", "bfloat16")
+            and (each.facts.device or "").partition(":")[0] == device
             for each in tensors_of(bound)
         )
         return (cast_to, "float") if lowered and cast_to else (None, None)
@@ -258,9 +259,7 @@ def _dtype(
     return None, kind
 
 
-def _result_type(
-    path: Path, variant: Variant, index: int, bound: Dict[str, object]
-) -> tuple[str | None, str | None]:
+def _result_type(path: Path, variant: Variant, index: int, bound: Dict[str, object]) -> tuple[str | None, str | None]:
     """Dtype and kind of a result; remembered by what they depend on, since most calls are alike."""
     asked = bound.get("dtype")
     key = (

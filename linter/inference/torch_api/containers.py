@@ -173,7 +173,11 @@ def _update(path: Path, owner: Value, args: Arguments) -> Value:
 
 def _values(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Mapping)
-    return Sequence(list(owner.entries.values()), "list") if not owner.open else Sequence(None, "list", elements.of_mapping(path, owner))
+    return (
+        Sequence(list(owner.entries.values()), "list")
+        if not owner.open
+        else Sequence(None, "list", elements.of_mapping(path, owner))
+    )
 
 
 def _keys(path: Path, owner: Value, args: Arguments) -> Value:

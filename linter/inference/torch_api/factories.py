@@ -154,7 +154,9 @@ def arange(call: Call) -> Value:
     if start is not None and end is not None and step:
         count = sizes.floor_divide(sizes.add(sizes.subtract(end, start), step - 1 if step > 0 else step + 1), step)
         length = count if count is not None and not (isinstance(count, int) and count < 0) else length
-    return _holding(made(call, (length,), dtype, kind), all(whole_numbers.listed(each) for each in given if each is not None))
+    return _holding(
+        made(call, (length,), dtype, kind), all(whole_numbers.listed(each) for each in given if each is not None)
+    )
 
 
 @function(

@@ -82,7 +82,12 @@ def sliced(instance: Instance, index: Slice) -> Value:
     entries = entries_of(instance)
     bounds = [None if is_none(each) else as_int(each) for each in (index.start, index.stop, index.step)]
     given = [not is_none(each) for each in (index.start, index.stop, index.step)]
-    if entries is None or instance.cls is not None or bounds[2] == 0 or any(known is None and there for known, there in zip(bounds, given, strict=True)):
+    if (
+        entries is None
+        or instance.cls is not None
+        or bounds[2] == 0
+        or any(known is None and there for known, there in zip(bounds, given, strict=True))
+    ):
         return Unknown("item")
     made = Instance(None, instance.external)
     made.complete = instance.complete

@@ -89,7 +89,9 @@ def enumerate_(call: Call) -> Value:
     if not items:
         return Sequence(None)
     first = items[0]
-    return Sequence(None, "list", lambda: Sequence([SizeValue(sizes.Size.fresh("index")), elements.renewed(call.path, first)]))
+    return Sequence(
+        None, "list", lambda: Sequence([SizeValue(sizes.Size.fresh("index")), elements.renewed(call.path, first)])
+    )
 
 
 @function("builtins.zip", "itertools.product")
@@ -316,6 +318,7 @@ def hasattr_(call: Call) -> Value:
 def map_(call: Call) -> Value:
     """`map(f, items)`."""
     from stridelint.linter.inference.calls import call as call_value
+
     target, source = call.get(0), call.get(1)
     if target is None or source is None or not isinstance(call.node, cst.Call):
         return Sequence(None)

@@ -131,7 +131,9 @@ def _called(callee: Value) -> str:
 
 def _knows_strides(node: cst.Call) -> bool:
     """Strides are handed on as well."""
-    return any(isinstance(each, cst.Name) and "stride" in each.value for arg in node.args for each in walk(arg, cst.Name))
+    return any(
+        isinstance(each, cst.Name) and "stride" in each.value for arg in node.args for each in walk(arg, cst.Name)
+    )
 
 
 def _hands_on(function: Function) -> bool:
@@ -139,7 +141,9 @@ def _hands_on(function: Function) -> bool:
     names = {param.name.value for param in (*function.node.params.posonly_params, *function.node.params.params)}
     for each in walk(function.node.body, cst.Call):
         if isinstance(each, cst.Call) and dotted_name(each.func).rpartition(".")[2] not in _HARMLESS:
-            if any(isinstance(part, cst.Name) and part.value in names for arg in each.args for part in walk(arg, cst.Name)):
+            if any(
+                isinstance(part, cst.Name) and part.value in names for arg in each.args for part in walk(arg, cst.Name)
+            ):
                 return True
     return False
 
@@ -272,4 +276,8 @@ _REDUCTIONS = frozenset("sum mean max min std var prod any all dot nbytes size".
 
 def _reduced(module: cst.Module) -> set[cst.CSTNode]:
     """Expressions of which only a sum, a maximum or the like is taken: the order does not matter."""
-    return {each.value for each in walk(module, cst.Attribute) if isinstance(each, cst.Attribute) and each.attr.value in _REDUCTIONS}
+    return {
+        each.value
+        for each in walk(module, cst.Attribute)
+        if isinstance(each, cst.Attribute) and each.attr.value in _REDUCTIONS
+    }

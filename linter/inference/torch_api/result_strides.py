@@ -143,7 +143,9 @@ _FRESH = frozenset(
 )
 # Results, by index, that are column-major.
 _BY_COLUMNS: dict[str, tuple[int, ...]] = {
-    **dict.fromkeys(("linalg.inv", "inverse", "linalg.solve", "linalg.cholesky", "cholesky", "nonzero", "argwhere"), (0,)),
+    **dict.fromkeys(
+        ("linalg.inv", "inverse", "linalg.solve", "linalg.cholesky", "cholesky", "nonzero", "argwhere"), (0,)
+    ),
     **dict.fromkeys(("linalg.qr", "qr"), (0, 1)),
     "linalg.svd": (0, 2),
     "linalg.eigh": (1,),

@@ -21,7 +21,9 @@ def tensor_store(
     `region` is the view that plain indices select; `indexed` tells that tensors or lists pick elements of it.
     """
     resized, path.resized = path.resized, {}
-    indexed = index.items if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None else [index]
+    indexed = (
+        index.items if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None else [index]
+    )
     picks = any(is_advanced(part) for part in indexed)
     region = _picked_from(path, tensor, indexed) if picks else tensor_item(path, tensor, index, None)
     receiver = operand(path, tensor, target.value)

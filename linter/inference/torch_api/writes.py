@@ -80,4 +80,15 @@ def stored(path: Path, tensor: TensorValue, value: TensorValue) -> None:
 
 def _emit(call: Call, op: str, result: TensorFacts = TensorFacts(), **arguments: object) -> None:
     receiver = operand(call.path, call.tensor, call.args.nodes.get("receiver"))
-    emit(call.path, op, Form.INPLACE, call.node, {"input": receiver, **arguments}, (receiver,), None, result, None, call.tensor)
+    emit(
+        call.path,
+        op,
+        Form.INPLACE,
+        call.node,
+        {"input": receiver, **arguments},
+        (receiver,),
+        None,
+        result,
+        None,
+        call.tensor,
+    )
