@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference.name_uses import uses_of
+from stridelint.linter.inference.name_uses import NameUses
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import Function, TensorValue
 from stridelint.rules.contract.answers import Confidence
@@ -22,8 +22,8 @@ def unread(path: Path, copy: TensorValue, node: cst.CSTNode | None) -> Confidenc
     if not isinstance(bottom, cst.Name):
         return None
     body = path.frames[-1].function.node if path.frames else path.program.module
-    uses = path.program.once(body, uses_of, body).get(bottom.value)
-    if uses is None or not uses.is_last(bottom) or not _makes(path, _reach(uses.assigned[0][1], made.node), made.node):
+    uses = path.program.once(body, NameUses, body).of(bottom.value)
+    if not uses.is_last(bottom) or not _makes(path, _reach(uses.assigned[0][1], made.node), made.node):
         return None
     return min(made.confidence, Confidence.LIKELY) if uses.read else made.confidence
 

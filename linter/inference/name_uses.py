@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -20,8 +21,9 @@ _VIEWS = frozenset(
     "data T mT view reshape flatten ravel permute transpose t unsqueeze squeeze detach cpu float".split()
 )
 _PLAIN = frozenset("print len float int bool str repr isinstance type torch.equal torch.allclose".split())
-_LOOPS = (cst.For, cst.While)
-_STATEMENTS = (cst.Expr, cst.Assign, cst.AnnAssign, cst.AugAssign)
+_LOOPS = frozenset({cst.For, cst.While})
+_STATEMENTS = frozenset({cst.Expr, cst.Assign, cst.AnnAssign, cst.AugAssign})
+_FUNCTIONS = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})
 _OF_THEIR_OWN = (cst.Comparison, cst.BinaryOperation, cst.FormattedStringExpression, cst.Assert, cst.Del)
 
 
@@ -57,56 +59,77 @@ def _comes_first(made: Use, read: Use, write: Use) -> bool:
     return all(loop in made.loops for loop in again) and (not again or made.number < read.number)
 
 
-def uses_of(body: cst.CSTNode) -> dict[str, Uses]:
-    """How each name is used in a function or module, functions in it included."""
-    found: dict[str, Uses] = {}
-    _Walk(body, found).visit(body, ())
-    return found
+@dataclass(frozen=True)
+class _Place:
+    """Where a name stands: the number of its node, that of the last one of its statement, and the nodes around it."""
+
+    name: cst.Name
+    number: int
+    end: int
+    above: tuple[cst.CSTNode, ...]
 
 
-class _Walk:
-    def __init__(self, body: cst.CSTNode, found: dict[str, Uses]) -> None:
-        self.body, self.found = body, found
-        self.number = 0
-        self.waiting: list[tuple[cst.Name, int, tuple[cst.CSTNode, ...]]] = []
+class NameUses:
+    """How each name is used in a function or module, functions in it included; sorted out for those that are asked for."""
 
-    def visit(self, node: cst.CSTNode, above: tuple[cst.CSTNode, ...]) -> None:
-        """Number the nodes in the order of the code, and sort the names of each small statement at its end."""
-        self.number += 1
-        if isinstance(node, cst.Name):
-            self.waiting.append((node, self.number, above))
-            if not any(isinstance(each, _STATEMENTS) for each in above):
-                self.settle()
+    def __init__(self, body: cst.CSTNode) -> None:
+        self._body = body
+        self._places: dict[str, list[_Place]] = {}
+        self._known: dict[str, Uses] = {}
+        self._number = 0
+        self._waiting: list[tuple[cst.Name, int, tuple[cst.CSTNode, ...]]] = []
+        self._visit(body, (), False)
+
+    def of(self, name: str) -> Uses:
+        """All uses of a name."""
+        if name not in self._known:
+            self._known[name] = self._sorted(self._places.get(name, []))
+        return self._known[name]
+
+    def _visit(self, node: cst.CSTNode, above: tuple[cst.CSTNode, ...], inside: bool) -> None:
+        """Number the nodes in the order of the code. inside: of a small statement, whose names end where it does."""
+        self._number += 1
+        kind = type(node)
+        if kind is cst.Name:
+            self._waiting.append((cst.ensure_type(node, cst.Name), self._number, above))
+            if not inside:
+                self._settle()
             return
         above = (*above, node)
         skipped = node.attr if isinstance(node, cst.Attribute) else node.keyword if isinstance(node, cst.Arg) else None
+        is_statement = kind in _STATEMENTS
         for child in children(node):
             if child is not skipped:
-                self.visit(child, above)
-        if isinstance(node, _STATEMENTS):
-            self.settle()
+                self._visit(child, above, inside or is_statement)
+        if is_statement:
+            self._settle()
 
-    def settle(self) -> None:
+    def _settle(self) -> None:
         """The names that were met belong to a statement that ends here."""
-        for name, number, above in self.waiting:
-            loops = tuple(id(each) for each in above if isinstance(each, _LOOPS))
-            use, uses = Use(number, self.number, loops), self.found.setdefault(name.value, Uses())
-            kind = "kept" if self._is_nested(above) else _kind(name, above)
+        for name, number, above in self._waiting:
+            self._places.setdefault(name.value, []).append(_Place(name, number, self._number, above))
+        self._waiting = []
+
+    def _sorted(self, places: Iterable[_Place]) -> Uses:
+        uses = Uses()
+        for place in places:
+            use = Use(place.number, place.end, tuple(id(each) for each in place.above if type(each) in _LOOPS))
+            kind = "kept" if self._is_nested(place.above) else _kind(place.name, place.above)
             if kind == "assigned":
-                statement = next(each for each in reversed(above) if isinstance(each, (cst.Assign, cst.AnnAssign)))
+                statement = next(
+                    each for each in reversed(place.above) if isinstance(each, (cst.Assign, cst.AnnAssign))
+                )
                 uses.assigned.append((use, statement.value or statement))
             elif kind == "written":
-                uses.written[id(name)] = use
+                uses.written[id(place.name)] = use
             elif kind == "read":
                 uses.read.append(use)
             else:
                 uses.kept = True
-        self.waiting = []
+        return uses
 
     def _is_nested(self, above: tuple[cst.CSTNode, ...]) -> bool:
-        return any(
-            isinstance(each, (cst.FunctionDef, cst.Lambda, cst.ClassDef)) and each is not self.body for each in above
-        )
+        return any(type(each) in _FUNCTIONS and each is not self._body for each in above)
 
 
 def _kind(name: cst.Name, above: tuple[cst.CSTNode, ...]) -> str:

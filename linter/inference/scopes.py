@@ -185,8 +185,19 @@ def target_names(target: cst.CSTNode) -> Iterator[str]:
         yield from target_names(target.value)
 
 
+_BINDING = frozenset(
+    {
+        cst.Assign, cst.AugAssign, cst.AnnAssign, cst.For, cst.NamedExpr, cst.Del, cst.WithItem, cst.ExceptHandler,
+        cst.ExceptStarHandler, cst.MatchAs, cst.MatchStar, cst.MatchMapping, cst.Import, cst.ImportFrom, cst.FunctionDef,
+        cst.ClassDef,
+    }
+)  # fmt: skip
+
+
 def bound_names(node: cst.CSTNode) -> Iterator[str]:
     """The plain names that a node itself binds, or deletes; not those that nodes in it do."""
+    if type(node) not in _BINDING:
+        return
     if isinstance(node, cst.Assign):
         for each in node.targets:
             yield from target_names(each.target)

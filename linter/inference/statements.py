@@ -161,6 +161,9 @@ def havoc(path: Path, scope: Scope, body: cst.CSTNode) -> None:
         scope.bind(name, Unknown(name))
 
 
+_SCOPES = frozenset({cst.FunctionDef, cst.ClassDef, cst.Lambda})
+
+
 def assigned_names(node: cst.CSTNode) -> set[str]:
     """Plain names bound anywhere in a block (not in nested functions)."""
     found: set[str] = set()
@@ -168,8 +171,8 @@ def assigned_names(node: cst.CSTNode) -> set[str]:
     while waiting:
         each = waiting.pop()
         found.update(bound_names(each))
-        if not isinstance(each, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
-            waiting.extend(children(each))
+        if type(each) not in _SCOPES:
+            waiting += children(each)
     return found
 
 
