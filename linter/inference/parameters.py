@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import assumptions, refilled
+from stridelint.linter.inference import assumptions
 from stridelint.linter.inference.attributes import class_scope, decorator_names
 from stridelint.linter.inference.calls import instantiate
+from stridelint.linter.inference.own_attributes import changed_later
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.scopes import Scope, dotted_name
@@ -29,7 +30,6 @@ from stridelint.linter.inference.values import (
 )
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import TensorFacts
-from stridelint.rules.forms.walking import walk
 
 CONSTRUCTOR_STEPS = 8_000
 TENSOR_ANNOTATIONS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.LongTensor"})
@@ -113,10 +113,9 @@ def _constructed(path: Path, cls: Class) -> Instance:
         with path.mute():
             made = instantiate(path, None, cls, Arguments(unknown_star=True))
             instance = made if isinstance(made, Instance) else instance
-    instance.hazy = (
-        path.program.once(cls.node, reassigned, cls) & set(instance.attributes) if init is not None else set()
-    )
-    for name in path.program.once(cls.node, filled_later, cls) & set(instance.attributes):
+    later = changed_later(path.program, cls)
+    instance.hazy = set(later.assigned & instance.attributes.keys()) if init is not None else set()
+    for name in later.filled & instance.attributes.keys():
         _forget_items(instance.attributes[name])
     return instance
 
@@ -127,66 +126,6 @@ def _forget_items(container: Value) -> None:
         container.open, container.element = True, None
     elif isinstance(container, Sequence) and container.kind == "list":
         container.items, container.element = None, None
-
-
-def reassigned(cls: Class) -> set[str]:
-    """Attributes of `self` assigned in methods that the constructor does not call."""
-    return {name for node in _later_methods(cls) for name in _assigned_attributes(node)}
-
-
-def filled_later(cls: Class) -> set[str]:
-    """Attributes of `self` that such methods store items in."""
-    return {name for node in _later_methods(cls) for name in refilled.attributes(node)}
-
-
-def _later_methods(cls: Class) -> list[cst.FunctionDef]:
-    methods = {
-        statement.name.value: statement
-        for owner in cls.linearized()
-        for statement in owner.node.body.body
-        if isinstance(statement, cst.FunctionDef)
-    }
-    reached: set[str] = set()
-    waiting = ["__init__", "__post_init__", "setUp", "setup_method"]
-    while waiting:
-        name = waiting.pop()
-        if name in methods and name not in reached:
-            reached.add(name)
-            waiting += _own_calls(methods[name])
-    return [node for key, node in methods.items() if key not in reached]
-
-
-def _own_calls(node: cst.CSTNode) -> list[str]:
-    found = []
-    for each in walk(node, cst.Call):
-        if (
-            isinstance(each, cst.Call)
-            and isinstance(each.func, cst.Attribute)
-            and isinstance(each.func.value, cst.Name)
-            and each.func.value.value == "self"
-        ):
-            found.append(each.func.attr.value)
-    return found
-
-
-def _assigned_attributes(node: cst.CSTNode) -> set[str]:
-    found = set()
-    for each in walk(node, cst.Assign, cst.AnnAssign, cst.AugAssign):
-        targets: list[cst.BaseExpression] = []
-        if isinstance(each, cst.Assign):
-            targets = [target.target for target in each.targets]
-        elif isinstance(each, (cst.AnnAssign, cst.AugAssign)):
-            targets = [each.target]
-        for target in targets:
-            parts = (
-                [element.value for element in target.elements]
-                if isinstance(target, (cst.Tuple, cst.List))
-                else [target]
-            )
-            for part in parts:
-                if isinstance(part, cst.Attribute) and isinstance(part.value, cst.Name) and part.value.value == "self":
-                    found.add(part.attr.value)
-    return found
 
 
 def arguments(path: Path, scope: Scope, node: cst.FunctionDef, skip: int) -> Arguments:

@@ -6,36 +6,31 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from stridelint.rules.forms.walking import walk
+from stridelint.rules.forms.walking import children
 
 _FILLING = frozenset({"update", "setdefault", "append", "extend", "insert", "appendleft", "extendleft"})
 
 
-def attributes(node: cst.CSTNode) -> set[str]:
-    """Those that are attributes of `self`."""
-    return {
-        each.attr.value
-        for each in _filled(node)
-        if isinstance(each, cst.Attribute) and isinstance(each.value, cst.Name) and each.value.value == "self"
-    }
-
-
-def names(node: cst.CSTNode) -> set[str]:
-    """Those that have a name."""
-    return {each.value for each in _filled(node) if isinstance(each, cst.Name)}
-
-
 def names_in_functions(module: cst.Module) -> set[str]:
     """Those with a name that functions of a module, or methods, store items in."""
-    functions = [each for each in walk(module, cst.FunctionDef) if isinstance(each, cst.FunctionDef)]
-    return {name for function in functions for name in names(function.body)}
+    found: set[str] = set()
+    waiting: list[tuple[cst.CSTNode, bool]] = [(module, False)]
+    while waiting:
+        node, inside = waiting.pop()
+        if inside:
+            found.update(each.value for each in filled_by(node) if isinstance(each, cst.Name))
+        if type(node) is not cst.Name:
+            inside = inside or type(node) is cst.FunctionDef
+            waiting += [(child, inside) for child in children(node)]
+    return found
 
 
-def _filled(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    for each in walk(node, cst.Assign, cst.Call):
-        if isinstance(each, cst.Assign):
-            for target in each.targets:
-                if isinstance(target.target, cst.Subscript):
-                    yield target.target.value
-        elif isinstance(each, cst.Call) and isinstance(each.func, cst.Attribute) and each.func.attr.value in _FILLING:
-            yield each.func.value
+def filled_by(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """The containers that a node itself stores items in: `x[i] = ...`, `x.append(...)`."""
+    if type(node) is cst.Assign and isinstance(node, cst.Assign):
+        for target in node.targets:
+            if isinstance(target.target, cst.Subscript):
+                yield target.target.value
+    elif type(node) is cst.Call and isinstance(node, cst.Call):
+        if isinstance(node.func, cst.Attribute) and node.func.attr.value in _FILLING:
+            yield node.func.value

@@ -1,0 +1,78 @@
+"""What the methods of a class do with `self`, by the way they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import libcst as cst
+
+from stridelint.linter.inference.program import Program
+from stridelint.linter.inference.refilled import filled_by
+from stridelint.linter.inference.values import Class
+from stridelint.rules.forms.walking import walk
+
+_CONSTRUCTORS = ("__init__", "__post_init__", "setUp", "setup_method")
+
+
+class OwnUses(NamedTuple):
+    """Names behind `self.`: of methods called, of attributes assigned, and of attributes that items are stored in."""
+
+    called: frozenset[str]
+    assigned: frozenset[str]
+    filled: frozenset[str]
+
+
+def changed_later(program: Program, cls: Class) -> OwnUses:
+    """What is done in methods that the constructor does not call."""
+    methods = {
+        statement.name.value: program.once(statement, own_uses, statement)
+        for owner in cls.linearized()
+        for statement in owner.node.body.body
+        if isinstance(statement, cst.FunctionDef)
+    }
+    reached: set[str] = set()
+    waiting = list(_CONSTRUCTORS)
+    while waiting:
+        name = waiting.pop()
+        if name in methods and name not in reached:
+            reached.add(name)
+            waiting += methods[name].called
+    later = [uses for name, uses in methods.items() if name not in reached]
+    return OwnUses(*(frozenset().union(*names) for names in zip(*later))) if later else _NONE
+
+
+_NONE = OwnUses(frozenset(), frozenset(), frozenset())
+
+
+def own_uses(method: cst.FunctionDef) -> OwnUses:
+    """What one method does."""
+    called: set[str] = set()
+    assigned: set[str] = set()
+    filled: set[str] = set()
+    for node in walk(method, cst.Call, cst.Assign, cst.AnnAssign, cst.AugAssign):
+        if isinstance(node, cst.Call):
+            called.add(_own_name(node.func))
+        for target in _targets(node):
+            assigned.add(_own_name(target))
+        for container in filled_by(node):
+            filled.add(_own_name(container))
+    return OwnUses(*(frozenset(names - {""}) for names in (called, assigned, filled)))
+
+
+def _own_name(node: cst.CSTNode) -> str:
+    """`name` of `self.name`; "" for anything else."""
+    is_own = isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self"
+    return cst.ensure_type(node, cst.Attribute).attr.value if is_own else ""
+
+
+def _targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What a statement assigns to, parts of a tuple one by one."""
+    if isinstance(node, cst.Assign):
+        for each in node.targets:
+            if isinstance(each.target, (cst.Tuple, cst.List)):
+                yield from (element.value for element in each.target.elements)
+            else:
+                yield each.target
+    elif isinstance(node, (cst.AnnAssign, cst.AugAssign)):
+        yield node.target
