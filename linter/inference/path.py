@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 MAX_DECISIONS = 48
 MAX_CALL_DEPTH = 12
-# Decisions deeper in calls are not turned: the functions there are read on their own.
+# Decisions deeper in calls, and those in other files, are not turned: the functions there are read on their own.
 MAX_TURNED_DEPTH = 2
 
 
@@ -179,10 +179,15 @@ class Path:
         outcome = self.prefix[position] if position < len(self.prefix) else default
         if position < MAX_DECISIONS:
             self.taken.append(outcome)
-            near = len(self.frames) <= MAX_TURNED_DEPTH
-            self.turnable.append(self.program.tells(self.deciding) if near else 0)
+            self.turnable.append(self.program.tells(self.deciding) if self._is_near() else 0)
         self.assumptions[key] = outcome
         return outcome
+
+    def _is_near(self) -> bool:
+        """Whether what is decided here is worth turning: elsewhere, functions are read on their own."""
+        if len(self.frames) > MAX_TURNED_DEPTH:
+            return False
+        return not self.frames or not self.program.is_foreign(self.frames[-1].function)
 
     @contextmanager
     def considering(self, node: cst.CSTNode, leaning: bool = True) -> Iterator[None]:

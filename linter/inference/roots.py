@@ -16,7 +16,7 @@ from stridelint.linter.inference.scopes import ModuleScope, Scope, flat_statemen
 from stridelint.linter.inference.statements import execute
 from stridelint.linter.inference.values import Arguments, Class, Constant, Function
 
-MAX_PATHS = 3
+MAX_PATHS = 4
 # Of those, how many turn a decision for something less than a word of a rule.
 MAX_SIDE_PATHS = 1
 ROOT_STEPS = 3_000
