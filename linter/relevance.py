@@ -18,6 +18,7 @@ from stridelint.linter.blanking import blanked, can_be_blanked
 from stridelint.linter.statistics import timed
 from stridelint.rules.rule import Rule
 from stridelint.rules.screening import FUNCTIONS, IN_PLACE, Nodes, name_of
+from stridelint.rules.screening.expressions import beginning_of
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 # Names whose use gives a tensor some fact: a caller without any of them tells a function nothing about its arguments.
@@ -350,7 +351,7 @@ def _registered(
     for unit in units:
         node = unit.node if unit.owner is None else unit.owner
         if node.name not in found and node.decorator_list:
-            roots = {_root_name(each) for each in node.decorator_list}
+            roots = {beginning_of(each) for each in node.decorator_list}
             inside = [functions[root].variables for root in roots if root in functions]
             if roots.union(*inside) & globals_.keys() & names:
                 found[node.name] = node.decorator_list
@@ -361,12 +362,6 @@ def _registered(
     return registering | {
         name for name, decorators in found.items() if not said.isdisjoint({name, *_texts(decorators)})
     }
-
-
-def _root_name(node: ast.expr) -> str:
-    while isinstance(node, (ast.Attribute, ast.Call)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _texts(nodes: Iterable[ast.AST]) -> set[str]:

@@ -8,7 +8,7 @@ from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.emit import emit, operand
 from stridelint.linter.inference.values import Function, TensorValue
 from stridelint.rules.events import Form
-from stridelint.rules.forms.walking import walk
+from stridelint.rules.forms.walking import beginning_of, walk
 
 
 def refused(path: Path, node: cst.CSTNode, test: cst.BaseExpression) -> None:
@@ -37,18 +37,11 @@ def _passing_call(path: Path, tensor: TensorValue, written: cst.CSTNode | None) 
     for frame in reversed(path.frames):
         if not isinstance(frame.call, cst.Call):
             break
-        argument = _argument(frame.function, frame.call, _root(written))
+        argument = _argument(frame.function, frame.call, beginning_of(written))
         if passed is not None and argument is None:
             break
         passed, written = frame.call, argument
     return passed
-
-
-def _root(node: cst.CSTNode | None) -> str:
-    """The name with which `x.detach()[0]` begins."""
-    while isinstance(node, (cst.Attribute, cst.Subscript, cst.Call)):
-        node = node.func if isinstance(node, cst.Call) else node.value
-    return node.value if isinstance(node, cst.Name) else ""
 
 
 def _argument(function: Function, call: cst.Call, name: str) -> cst.CSTNode | None:

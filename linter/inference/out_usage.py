@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from stridelint.rules.forms.walking import children
+from stridelint.rules.forms.walking import beginning_of, children
 
 QUERIES = frozenset(
     """shape dtype device requires_grad ndim is_leaf layout size dim numel stride is_contiguous is_floating_point is_complex
@@ -108,7 +108,7 @@ def _visit(node: cst.CSTNode, found: Usage) -> None:
         _visit(node.value, found)
         return
     if isinstance(node, cst.AugAssign):
-        if _root_is_out(node.target):
+        if beginning_of(node.target) == "out":
             found.writes.append(node)
         else:
             _visit(node.target, found)
@@ -128,7 +128,7 @@ def _visit_returned(value: cst.BaseExpression, found: Usage) -> None:
 def _visit_target(target: cst.BaseExpression, node: cst.Assign, found: Usage) -> None:
     if _is_out(target):
         found.rebindings.append(node)
-    elif isinstance(target, cst.Subscript) and _root_is_out(target):
+    elif isinstance(target, cst.Subscript) and beginning_of(target) == "out":
         found.writes.append(node)
         for element in target.slice:
             _visit(element, found)
@@ -142,7 +142,11 @@ def _visit_call(node: cst.Call, found: Usage) -> None:
         if function.value == "print" and any(_is_out(arg.value) for arg in node.args):
             found.read()
         return
-    if isinstance(function, cst.Attribute) and _root_is_out(function.value) and function.attr.value.endswith("_"):
+    if (
+        isinstance(function, cst.Attribute)
+        and beginning_of(function.value) == "out"
+        and function.attr.value.endswith("_")
+    ):
         found.writes.append(node)
     elif isinstance(function, cst.Attribute):
         _visit(function, found)
@@ -161,13 +165,6 @@ def _of_torch(function: cst.BaseExpression) -> bool:
 
 def _is_out(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Name) and node.value == "out"
-
-
-def _root_is_out(node: cst.BaseExpression) -> bool:
-    """`out`, `out[...]`, `out.data`, `out.view(-1)`."""
-    while isinstance(node, (cst.Subscript, cst.Attribute, cst.Call)):
-        node = node.func if isinstance(node, cst.Call) else node.value
-    return _is_out(node)
 
 
 def is_last_write(function: cst.FunctionDef, node: cst.CSTNode) -> bool:

@@ -52,15 +52,15 @@ def own_uses(method: cst.FunctionDef) -> OwnUses:
     filled: set[str] = set()
     for node in walk(method, cst.Call, cst.Assign, cst.AnnAssign, cst.AugAssign):
         if isinstance(node, cst.Call):
-            called.add(_own_name(node.func))
+            called.add(own_name(node.func))
         for target in _targets(node):
-            assigned.add(_own_name(target))
+            assigned.add(own_name(target))
         for container in filled_by(node):
-            filled.add(_own_name(container))
+            filled.add(own_name(container))
     return OwnUses(*(frozenset(names - {""}) for names in (called, assigned, filled)))
 
 
-def _own_name(node: cst.CSTNode) -> str:
+def own_name(node: cst.CSTNode) -> str:
     """`name` of `self.name`; "" for anything else."""
     is_own = isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self"
     return cst.ensure_type(node, cst.Attribute).attr.value if is_own else ""

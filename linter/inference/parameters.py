@@ -19,7 +19,6 @@ from stridelint.linter.inference.values import (
     External,
     Function,
     Instance,
-    Mapping,
     MemoryFormat,
     Number,
     Sequence,
@@ -27,6 +26,7 @@ from stridelint.linter.inference.values import (
     TensorValue,
     Unknown,
     Value,
+    forget_items,
 )
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import TensorFacts
@@ -116,16 +116,8 @@ def _constructed(path: Path, cls: Class) -> Instance:
     later = changed_later(path.program, cls)
     instance.hazy = set(later.assigned & instance.attributes.keys()) if init is not None else set()
     for name in later.filled & instance.attributes.keys():
-        _forget_items(instance.attributes[name])
+        forget_items(instance.attributes[name])
     return instance
-
-
-def _forget_items(container: Value) -> None:
-    """What is in a dict under keys that are not known, or in a list, may be anything by now."""
-    if isinstance(container, Mapping):
-        container.open, container.element = True, None
-    elif isinstance(container, Sequence) and container.kind == "list":
-        container.items, container.element = None, None
 
 
 def arguments(path: Path, scope: Scope, node: cst.FunctionDef, skip: int) -> Arguments:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from stridelint.linter.inference.values import Class, Function, Instance, Mapping, Sequence, Value
-from stridelint.rules.forms.walking import walk
+from stridelint.linter.inference.values import Class, Function, Instance, Mapping, Sequence, Value, forget_items
+from stridelint.rules.forms.walking import beginning_of, walk
 
 if TYPE_CHECKING:
     from stridelint.linter.inference.path import Path
@@ -37,7 +37,7 @@ def fillers_of(statements: list[cst.CSTNode]) -> dict[str, Fillers]:
     """By name of the container, from the flat statements of a module."""
     found: dict[str, Fillers] = {}
     decorators = {
-        _root(each.decorator)
+        beginning_of(each.decorator)
         for statement in statements
         if isinstance(statement, (cst.FunctionDef, cst.ClassDef))
         for each in statement.decorators
@@ -55,38 +55,31 @@ def fillers_of(statements: list[cst.CSTNode]) -> dict[str, Fillers]:
     return found
 
 
-def _root(node: cst.CSTNode) -> str:
-    """`a` of `a.b[c].d(...)`."""
-    while isinstance(node, (cst.Attribute, cst.Subscript, cst.Call)):
-        node = node.func if isinstance(node, cst.Call) else node.value
-    return node.value if isinstance(node, cst.Name) else ""
-
-
 def _stored_to(statement: cst.CSTNode) -> Iterator[str]:
     if isinstance(statement, cst.Assign):
-        yield from (_root(each.target) for each in statement.targets if isinstance(each.target, cst.Subscript))
+        yield from (beginning_of(each.target) for each in statement.targets if isinstance(each.target, cst.Subscript))
     elif isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call):
         called = statement.value.func
         if isinstance(called, cst.Attribute) and called.attr.value in _FILLING:
-            yield _root(called)
+            yield beginning_of(called)
 
 
 def _registered_with(statement: cst.CSTNode, inside: dict[str, set[str]]) -> Iterator[str]:
     if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
         for each in statement.decorators:
-            root = _root(each.decorator)
+            root = beginning_of(each.decorator)
             yield root
             yield from inside.get(root, ())
     elif isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call):
         called = statement.value.func
         if isinstance(called, cst.Attribute) and called.attr.value not in _FILLING:
-            yield _root(called)
+            yield beginning_of(called)
 
 
 def complete(path: Path, scope: ModuleScope, name: str, value: Value) -> None:
     """Fill a container that was evaluated out of order with what the module's other statements put into it."""
     if isinstance(value, Mapping) and not value.open and name in scope.index.filled_in_functions:
-        _leave_open(value)
+        forget_items(value)
     fillers = scope.index.fillers.get(name) if isinstance(value, (Mapping, Sequence, Instance)) else None
     if fillers is None:
         return
@@ -104,7 +97,7 @@ def complete(path: Path, scope: ModuleScope, name: str, value: Value) -> None:
             except Raised:
                 break
     if len(fillers.stores) > MAX_STORES and isinstance(value, (Mapping, Sequence)):
-        _leave_open(value)
+        forget_items(value)
 
 
 def _register_later(path: Path, scope: ModuleScope, value: Value, statements: list[cst.CSTNode]) -> None:
@@ -122,7 +115,7 @@ def _register_later(path: Path, scope: ModuleScope, value: Value, statements: li
 
     for part in parts:
         if isinstance(part, (Mapping, Sequence)):
-            _leave_open(part)
+            forget_items(part)
         if isinstance(part, Mapping):
             part.fill = fill
 
@@ -135,13 +128,6 @@ def _is_own(owner: Instance, statement: cst.CSTNode) -> bool:
     if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
         return True
     return find_method(owner, call.func.attr.value) is not None
-
-
-def _leave_open(value: Mapping | Sequence) -> None:
-    if isinstance(value, Mapping):
-        value.open, value.element = True, None
-    elif isinstance(value, Sequence) and value.kind == "list":
-        value.items, value.element = None, None
 
 
 def _mentions(statement: cst.CSTNode, key: object) -> bool:

@@ -17,6 +17,7 @@ from stridelint.linter.inference.expressions import (
     iterate,
 )
 from stridelint.linter.inference.operators import augmented
+from stridelint.linter.inference.own_attributes import own_name
 from stridelint.linter.inference.path import Broke, Continued, Path, Raised, Returned
 from stridelint.linter.inference.scopes import (
     ModuleScope,
@@ -76,7 +77,7 @@ def _expr(path: Path, scope: Scope, node: cst.Expr) -> None:
     before = path.confidence
     evaluate_call_statement(path, scope, node.value)
     called = node.value.func if isinstance(node.value, cst.Call) else None
-    if called is not None and _is_own(called) and cst.ensure_type(called, cst.Attribute).attr.value in _REGISTERING:
+    if called is not None and own_name(called) in _REGISTERING:
         path.confidence = before  # what rests on a default is marked
 
 
@@ -119,12 +120,7 @@ def _changes_more(targets: Sequence[cst.BaseExpression], written: cst.BaseExpres
             [part.value for part in target.elements] if isinstance(target, (cst.Tuple, cst.List)) else [target]
         )
     ]
-    return not all(isinstance(each, cst.Name) or _is_own(each) for each in parts)
-
-
-def _is_own(node: cst.CSTNode) -> bool:
-    """`self.name`"""
-    return isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self"
+    return not all(isinstance(each, cst.Name) or own_name(each) for each in parts)
 
 
 def _aug_assign(path: Path, scope: Scope, node: cst.AugAssign) -> None:

@@ -246,6 +246,14 @@ class Mapping(Value):
         return key is not None and key in self.entries
 
 
+def forget_items(container: Value) -> None:
+    """What is in a dict under keys that are not known, or in a list, may be anything from now on."""
+    if isinstance(container, Mapping):
+        container.open, container.element = True, None
+    elif isinstance(container, Sequence) and container.kind == "list":
+        container.items, container.element = None, None
+
+
 class Slice(Value):
     """`start:stop:step`."""
 

@@ -83,6 +83,13 @@ def below(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         yield from below(child)
 
 
+def beginning_of(node: cst.CSTNode | None) -> str:
+    """`a` of `a.b[c].d(...)`; "" for what does not begin with a name."""
+    while isinstance(node, (cst.Attribute, cst.Subscript, cst.Call)):
+        node = node.func if isinstance(node, cst.Call) else node.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
 def source_code(node: cst.CSTNode) -> str:
     """How a node is written."""
     return _EMPTY_MODULE.code_for_node(node)

@@ -11,6 +11,7 @@ from stridelint.rules.events import Form, Operand, TensorEvent
 from stridelint.rules.findings import found
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.screening import name_of
+from stridelint.rules.screening.definitions import targets_of
 
 if TYPE_CHECKING:
     from stridelint.rules.forms.edits import Code, Fix
@@ -214,16 +215,11 @@ class _Writes:
         self.helpers = {function.name for function, _ in nodes.functions}
         self.assigned: dict[tuple[str, str], list[ast.expr]] = {}
         for node, unit in nodes.bindings:
-            targets = (
-                node.targets
-                if isinstance(node, ast.Assign)
-                else [node.target]
-                if isinstance(node, ast.AnnAssign)
-                else []
-            )
-            value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
-            if len(targets) == 1 and isinstance(targets[0], ast.Name) and value is not None:
-                self.assigned.setdefault((unit, targets[0].id), []).append(value)
+            if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+                continue
+            targets = list(targets_of(node))
+            if len(targets) == 1 and isinstance(targets[0], ast.Name):
+                self.assigned.setdefault((unit, targets[0].id), []).append(node.value)
 
     def units(self) -> frozenset[str]:
         """The units of those statements."""
@@ -232,13 +228,7 @@ class _Writes:
             if isinstance(value, ast.Call) and any(self.copies(each, unit) for each in _targets(value)):
                 found.add(unit)
         for node, unit in self.nodes.bindings:
-            targets = (
-                node.targets
-                if isinstance(node, ast.Assign)
-                else [node.target]
-                if isinstance(node, ast.AugAssign)
-                else []
-            )
+            targets = targets_of(node) if isinstance(node, (ast.Assign, ast.AugAssign)) else ()
             if any(isinstance(each, ast.Subscript) and self.copies(each.value, unit) for each in targets):
                 found.add(unit)
         return frozenset(found)

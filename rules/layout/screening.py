@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from stridelint.rules.screening import Flow, Nodes, Steps, TensorFlow, is_text, name_of
 from stridelint.rules.screening.expressions import root_of
@@ -98,8 +99,13 @@ def views_of_strided(nodes: Nodes) -> frozenset[str]:
         }
     if not views or "batch_first" in nodes.names:  # Results of recurrent layers are transposed then.
         return frozenset(unit for _, unit in views)
+    return _with_strided(nodes, [(_receiver(call), unit) for call, unit in views])
+
+
+def _with_strided(nodes: Nodes, expressions: Sequence[tuple[ast.expr, str]]) -> frozenset[str]:
+    """The units of those expressions that may be tensors which are not row-major."""
     flows = (nodes.flow(Permuted), nodes.flow(Cut))
-    return frozenset(unit for call, unit in views if any(flow.holds(_receiver(call), unit) for flow in flows))
+    return frozenset(unit for node, unit in expressions if any(flow.holds(node, unit) for flow in flows))
 
 
 def _receiver(call: ast.Call) -> ast.expr:
@@ -138,8 +144,7 @@ def demands_contiguity(nodes: Nodes) -> frozenset[str]:
     if nodes.may_convert:
         found.update(unit for _, unit in asked)
     elif asked:
-        flows = (nodes.flow(Permuted), nodes.flow(Cut))
-        found.update(unit for call, unit in asked if any(flow.holds(call, unit) for flow in flows))
+        found |= _with_strided(nodes, asked)
     if nodes.has_negative_step or _FLIPS & nodes.names:
         flow = nodes.flow(_Backwards)
         found.update(unit for call, unit in nodes.calls if name_of(call.func) in _FROM_ARRAY and flow.holds(call, unit))

@@ -235,22 +235,17 @@ whiten(torch.rand(5, 2), out=table)
         if event.arguments["is_out"] is None and parameter.aliased:
             return
         name = parameter.function
-        if parameter.rebound is not None and not parameter.writes:
-            if event.arguments["given"]:
-                message = (
-                    f"'{name}' binds 'out' to another tensor here, so that the one it was given is not written; write into it, as "
-                    "torch's out= does"
-                )
+        if parameter.rebound is not None:
+            lost = ""
+            if not parameter.writes:
+                lost = "binds 'out' to another tensor here, so that the one it was given is not written"
+            elif event.arguments["named"] and event.arguments["is_out"] is False:
+                lost = "binds 'out' to another tensor here and returns that, so that the one it was given keeps what was written before"
+            if lost and event.arguments["given"]:
+                message = f"'{name}' {lost}; write into it, as torch's out= does"
                 yield found(self, event, message, site=parameter.rebound, confidence=_sure(called))
-            return
-        if parameter.rebound is not None and event.arguments["named"] and event.arguments["is_out"] is False:
-            if event.arguments["given"]:
-                message = (
-                    f"'{name}' binds 'out' to another tensor here and returns that, so that the one it was given keeps what was written "
-                    "before; write into it, as torch's out= does"
-                )
-                yield found(self, event, message, site=parameter.rebound, confidence=_sure(called))
-            return
+            if lost:
+                return
         if parameter.rereads:
             return  # a place for results in between
         nothing = value is None

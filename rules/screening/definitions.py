@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from stridelint.rules.screening.expressions import FUNCTIONS, is_text, name_of, of_torch, parameter_names
+from stridelint.rules.screening.expressions import FUNCTIONS, beginning_of, is_text, name_of, of_torch, parameter_names
 from stridelint.rules.screening.nodes import Nodes
 
 Key: TypeAlias = tuple[str, str]
@@ -43,7 +43,7 @@ class Definitions:
         self.tuples = {cls.name for cls in nodes.classes if any(name_of(base) == "NamedTuple" for base in cls.bases)}
         self._globals = nodes.globals
         self._variables = {
-            name_of(each) for node, _ in nodes.bindings for target in _targets_of(node) for each in _parts_of(target)
+            name_of(each) for node, _ in nodes.bindings for target in targets_of(node) for each in _parts_of(target)
         } | {text for call, _ in nodes.calls if (text := _first_text(call))}
         self._sets_any = "setattr" in nodes.names
         self.in_lists: set[str] = set()
@@ -54,7 +54,7 @@ class Definitions:
             self._variables.update(parameter_names(function.args))
             if function.decorator_list:
                 self.wrapped.add(function.name)
-                self._decorators[function.name] = [_beginning(each) for each in function.decorator_list]
+                self._decorators[function.name] = [beginning_of(each) for each in function.decorator_list]
             self._described(function, unit)
         for cls in nodes.classes:
             self._constructor(cls, nodes)
@@ -223,7 +223,7 @@ class Definitions:
             return {name for value in given for name in self.picked(value, unit)}
         if not isinstance(function, (ast.Subscript, ast.Call)):
             return set()
-        root = _beginning(function)
+        root = beginning_of(function)
         held = [value for key in ((unit, root), ("", root)) for value, _ in self.of.get(key, ())]
         return self._registered | {
             each.id
@@ -261,7 +261,7 @@ def _item(value: ast.expr, index: int) -> ast.expr:
     return ast.Subscript(value, ast.Constant(index)) if isinstance(value, ast.Call) else value
 
 
-def _targets_of(node: ast.AST) -> Iterator[ast.expr]:
+def targets_of(node: ast.AST) -> Iterator[ast.expr]:
     """What a binding gives a value to."""
     if isinstance(node, ast.Assign):
         yield from node.targets
@@ -286,10 +286,3 @@ def _first_text(call: ast.Call) -> str:
     """The name in `register_buffer("votes", votes)`."""
     first = call.args[0] if len(call.args) > 1 else None
     return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
-
-
-def _beginning(node: ast.expr) -> str:
-    """`a` of `a.b[c](d)`."""
-    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""

@@ -37,6 +37,13 @@ def root_of(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def beginning_of(node: ast.expr) -> str:
+    """The first name in `a.b[c](d)`, through calls and subscripts; "" for what does not begin with a name."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def is_text(node: ast.expr) -> bool:
     """A string literal."""
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
