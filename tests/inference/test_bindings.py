@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 
-import libcst
 import pytest
-
-from stridelint.linter.inference import analyse
-from stridelint.rules.events import TensorEvent
-from stridelint.rules.rule import Finding, Rule
+from probing import facts_at_strides
 
 
 def ranks(code: str) -> list[int | None]:
     """Rank of the receiver of each `.stride()` call, one after the other."""
-    seen: list[int | None] = []
-
-    class Probe(Rule):
-        code, name, words, ops = "TLC999", "probe", (".stride(",), frozenset({"stride"})
-
-        def check(self, event: TensorEvent) -> Iterator[Finding]:
-            seen.append(event.tensors[0].facts.rank)
-            return iter(())
-
-    assert analyse(libcst.parse_module("import torch\n" + code), [Probe]).exhausted is None
-    return seen
+    return [facts.rank for facts in facts_at_strides("import torch\n" + code)]
 
 
 LOOP = "def f(many):\n    n = 2\n    for each in many:\n        {}\n    torch.zeros([1] * n).stride()\n"

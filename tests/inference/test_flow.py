@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst
 import pytest
+from probing import facts_at_strides
 
 from stridelint.linter.inference import analyse
 from stridelint.rules.contract.facts import TensorFacts
-from stridelint.rules.events import TensorEvent
-from stridelint.rules.rule import Finding, Rule
 
 HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
 
 
 def probed(code: str) -> list[TensorFacts]:
-    """Facts of the receiver of each `.stride()` call, on all paths, the module's body first."""
-    seen: list[TensorFacts] = []
-
-    class Probe(Rule):
-        code, name, words, ops = "TLC999", "probe", (".stride(",), frozenset({"stride"})
-
-        def check(self, event: TensorEvent) -> Iterator[Finding]:
-            seen.append(event.tensors[0].facts)
-            return iter(())
-
-    analysis = analyse(libcst.parse_module(HEAD + code), [Probe])
-    assert analysis.exhausted is None
-    return seen
+    return facts_at_strides(HEAD + code)
 
 
 @pytest.mark.parametrize(

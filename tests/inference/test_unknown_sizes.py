@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import libcst
 import pytest
+from probing import facts_at_strides
 
-from stridelint.linter.inference import analyse
 from stridelint.rules.contract.elementwise import broadcast_shape_of_rank
 from stridelint.rules.contract.facts import Dims, TensorFacts
 from stridelint.rules.contract.generic import strides_in_order
 from stridelint.rules.contract.sizes import Size, add
-from stridelint.rules.events import TensorEvent
-from stridelint.rules.rule import Finding, Rule
 
 NHWC = (0, 2, 3, 1)
 MODEL = """import torch
@@ -32,18 +27,7 @@ class Net(nn.Module):
 
 def result(made: str, value: str) -> TensorFacts:
     """What is known of z if the inputs are channels_last."""
-    seen: list[TensorFacts] = []
-
-    class Probe(Rule):
-        code, name, words, ops = "TLC999", "probe", (".stride(",), frozenset({"stride"})
-
-        def check(self, event: TensorEvent) -> Iterator[Finding]:
-            seen.append(event.tensors[0].facts)
-            return iter(())
-
-    analyse(libcst.parse_module(MODEL.format(made or "pass", value)), [Probe], assume=("channels_last",))
-    assert seen
-    return seen[0]
+    return facts_at_strides(MODEL.format(made or "pass", value), ("channels_last",))[0]
 
 
 def names(shape: Dims | None) -> list[str]:
