@@ -11,6 +11,7 @@ import libcst
 import pytest
 
 from stridelint.linter import cli, inference, selection
+from stridelint.rules import registry
 from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.could_not_analyse import CouldNotAnalyse
 from stridelint.rules.events import Note, Site
@@ -65,6 +66,13 @@ def stub_analyse(module: libcst.Module, rules: Sequence[type[Rule]], **_: object
 
     module.visit(Visitor())
     return SimpleNamespace(findings=findings, exhausted=exhausted, failures=())
+
+
+@pytest.fixture
+def no_rules_stay() -> Iterator[None]:
+    """Local rules that a test has loaded are gone after it."""
+    yield
+    registry.adopt(())
 
 
 @pytest.fixture(autouse=True)

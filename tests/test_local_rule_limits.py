@@ -8,15 +8,15 @@ import re
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stridelint.linter import rule_limits
-from stridelint.rules import registry
 
+pytestmark = pytest.mark.usefixtures("no_rules_stay")
 Run = Callable[..., Any]
 CODE = "import torch\n\nx = torch.ones(3, 4).t()\ny = x.view(-1)\n"
 HEAD = '''\
@@ -39,12 +39,6 @@ class Slow(Rule):
     code, name, severity = "LOC001", "slow-rule", Severity.WARNING
 
 '''
-
-
-@pytest.fixture(autouse=True)
-def no_rules_stay() -> Iterator[None]:
-    yield
-    registry.adopt(())
 
 
 @pytest.fixture

@@ -6,15 +6,15 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stridelint.linter import config
-from stridelint.rules import registry
 
+pytestmark = pytest.mark.usefixtures("no_rules_stay")
 Run = Callable[..., Any]
 PAGE = (Path(__file__).parent.parent / "docs" / "local_rules.md").read_text(encoding="utf-8")
 (EXAMPLE,) = re.findall(r"(?ms)^```python file=[^\n]*\n(.*?)^```", PAGE)
@@ -44,12 +44,6 @@ def rule(
     docs: str = DOCS,
 ) -> str:
     return RULE.format(check=check, more=more, code=code, name=name, docs=docs)
-
-
-@pytest.fixture(autouse=True)
-def no_rules_stay() -> Iterator[None]:
-    yield
-    registry.adopt(())
 
 
 @pytest.fixture
