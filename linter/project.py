@@ -215,7 +215,7 @@ class Modules:
         Raises:
             Unsupported: it is of none of them.
         """
-        from stridelint.linter.inference.bare_tree import Unsupported
+        from stridelint.linter.inference.bare_nodes import Unsupported
 
         for each in self.loaded.values():
             try:
@@ -345,7 +345,8 @@ def _parsed(path: str, changed: int, size: int, exact: bool) -> tuple[str, _Tree
     """The digest and tree of a file in one state (`changed`, `size`); no tree where it cannot be parsed."""
     import libcst
 
-    from stridelint.linter.inference.bare_tree import BareTree, Unsupported
+    from stridelint.linter.inference.bare_nodes import Unsupported
+    from stridelint.linter.inference.bare_tree import BareTree
     from stridelint.rules.forms.walking import source_code
 
     try:

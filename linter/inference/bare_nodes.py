@@ -14,6 +14,10 @@ from stridelint.rules.forms.walking import fields_of
 _set = object.__setattr__
 
 
+class Unsupported(Exception):
+    """Syntax that is left to LibCST's own parser."""
+
+
 def maker(kind: type[cst.CSTNode], *given: str) -> Callable[..., Any]:
     """A function that makes nodes of a kind from the values of these fields; its other fields are None."""
     names = (*given, *(name for name in fields_of(kind) or () if name not in given))

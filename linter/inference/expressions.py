@@ -11,7 +11,7 @@ import libcst as cst
 
 from stridelint.linter.inference import definitions, elements, operators, testing
 from stridelint.linter.inference.attributes import attribute
-from stridelint.linter.inference.bare_tree import PLAIN_TEXT
+from stridelint.linter.inference.bare_expressions import PLAIN_TEXT
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Comprehension, Scope, make_function
 from stridelint.linter.inference.subscripts import item

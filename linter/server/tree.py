@@ -12,7 +12,8 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from stridelint.linter import screen, source
-from stridelint.linter.inference.bare_tree import BareTree, Unsupported
+from stridelint.linter.inference.bare_nodes import Unsupported
+from stridelint.linter.inference.bare_tree import BareTree
 from stridelint.rules.forms.walking import children, source_code, walk
 
 

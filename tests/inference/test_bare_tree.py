@@ -13,7 +13,8 @@ import pytest
 
 from stridelint.linter import screen, source
 from stridelint.linter.deep import run_deep
-from stridelint.linter.inference.bare_tree import BareTree, Unsupported
+from stridelint.linter.inference.bare_nodes import Unsupported
+from stridelint.linter.inference.bare_tree import BareTree
 from stridelint.rules.forms.walking import fields_of, walk
 
 ROOT = Path(__file__).parent.parent.parent
