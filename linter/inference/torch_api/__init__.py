@@ -18,6 +18,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     data,
     factories,
     hooks,
+    made_like,
     modes,
     modules,
     numpy_api,

@@ -1,10 +1,10 @@
-"""Names of torch and Python modules that stand for constants: dtypes, memory formats, pi."""
+"""Names of torch and Python modules that stand for constants (dtypes, memory formats, pi), and what arguments name by them."""
 
 from __future__ import annotations
 
 import math
 
-from stridelint.linter.inference.values import Constant, Dtype, MemoryFormat, Value
+from stridelint.linter.inference.values import Constant, Device, Dtype, External, MemoryFormat, Value
 from stridelint.rules.contract.dtypes import ALIASES, DTYPES
 
 MEMORY_FORMATS = frozenset({"channels_last", "channels_last_3d", "contiguous_format", "preserve_format"})
@@ -49,8 +49,6 @@ def constant(dotted: str) -> Value | None:
 
 def dtype_name(value: Value | None) -> str | None:
     """The dtype that an argument names; None if it does not tell."""
-    from stridelint.linter.inference.values import External
-
     if isinstance(value, Dtype):
         return value.name
     if isinstance(value, External):
@@ -60,4 +58,15 @@ def dtype_name(value: Value | None) -> str | None:
             "builtins.bool": "bool",
             "builtins.complex": "complex64",
         }.get(value.dotted)
+    return None
+
+
+def device_name(value: Value | None) -> str | None:
+    """The device that an argument names; None if it does not tell."""
+    if isinstance(value, Device):
+        return value.name
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return value.value
+    if isinstance(value, Constant) and isinstance(value.value, int) and not isinstance(value.value, bool):
+        return f"cuda:{value.value}"
     return None

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import libcst as cst
-
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import whole_numbers
-from stridelint.linter.inference.torch_api.constants import TENSOR_TYPES, dtype_name
-from stridelint.linter.inference.torch_api.emit import emit, operand, plain
-from stridelint.linter.inference.torch_api.registry import Call, function, method
+from stridelint.linter.inference.torch_api.constants import TENSOR_TYPES, device_name, dtype_name
+from stridelint.linter.inference.torch_api.conversion_requests import request_of
+from stridelint.linter.inference.torch_api.emit import emit, operand
+from stridelint.linter.inference.torch_api.registry import Call, method
 from stridelint.linter.inference.values import (
     Constant,
     Copied,
-    Device,
-    Dtype,
     External,
     Instance,
     MemoryFormat,
     TensorValue,
     Unknown,
     Value,
-    is_none,
 )
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer, Confidence
-from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.generic import is_concrete
 from stridelint.rules.events import Unknown as UnknownArgument
@@ -44,69 +38,6 @@ CASTS = {
     "cfloat": "complex64",
     "cdouble": "complex128",
 }
-
-
-def device_name(value: Value | None) -> str | None:
-    """The device that an argument names; None if it does not tell."""
-    if isinstance(value, Device):
-        return value.name
-    if isinstance(value, Constant) and isinstance(value.value, str):
-        return value.value
-    if isinstance(value, Constant) and isinstance(value.value, int) and not isinstance(value.value, bool):
-        return f"cuda:{value.value}"
-    return None
-
-
-class Request:
-    """What `.to(...)` and its like ask for. `unclear`: some argument may be a dtype, a device or a tensor."""
-
-    def __init__(self) -> None:
-        self.dtype: str | None = None
-        self.kind: str | None = None
-        self.device: str | None = None
-        self.memory_format: str | None = None
-        self.dtype_given = self.device_given = self.unclear = False
-        self.memory_format_node: cst.CSTNode | None = None
-
-
-def request_of(path: Path, call: Call) -> Request:
-    """Read the arguments of `.to(...)`."""
-    wanted = Request()
-    wanted.unclear = call.args.unknown_star
-    for value in call.args.positional:
-        _read(path, wanted, value)
-    for name, value in call.args.keywords.items():
-        if name == "dtype" and not is_none(value):
-            wanted.dtype_given, wanted.dtype = True, dtype_name(value)
-        elif name == "device" and not is_none(value):
-            wanted.device_given, wanted.device = True, device_name(value)
-        elif name == "memory_format" and not is_none(value):
-            wanted.memory_format = value.name if isinstance(value, MemoryFormat) else "unknown"
-        elif name in ("tensor", "other"):
-            _read(path, wanted, value)
-    if wanted.dtype is not None:
-        wanted.kind = kind_of(wanted.dtype)
-    return wanted
-
-
-def _read(path: Path, wanted: Request, value: Value) -> None:
-    if isinstance(value, Dtype) or (isinstance(value, External) and dtype_name(value) is not None):
-        wanted.dtype_given, wanted.dtype = True, dtype_name(value)
-    elif isinstance(value, Device) or (isinstance(value, Constant) and isinstance(value.value, str)):
-        wanted.device_given, wanted.device = True, device_name(value)
-    elif isinstance(value, TensorValue):
-        facts = path.facts(value)
-        wanted.dtype_given = wanted.device_given = True
-        wanted.dtype, wanted.device = facts.dtype, facts.device
-    elif isinstance(value, MemoryFormat):
-        wanted.memory_format = value.name
-    elif isinstance(value, Constant) and isinstance(value.value, (bool, int)):
-        pass
-    elif value.identity in path.dtype_of:
-        wanted.dtype_given = True
-        wanted.dtype = path.facts(path.dtype_of[value.identity]).dtype
-    elif not is_none(value):
-        wanted.unclear = True
 
 
 @method("to")
@@ -338,67 +269,6 @@ def set_grad(call: Call) -> Value:
 def same(call: Call) -> Value:
     """Methods that change nothing the rules look at."""
     return call.tensor
-
-
-LIKE = ("empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like")
-
-
-@function(*(f"torch.{name}" for name in LIKE))
-def like(call: Call) -> Value:
-    """`torch.empty_like(x)`: keeps the strides of a dense tensor."""
-    source = call.get(0, "input")
-    if isinstance(source, Unknown) and source.tensor is not None:
-        source = source.tensor
-    if not isinstance(source, TensorValue):
-        return call.path.tensor(TensorFacts(requires_grad=_asked_grad(call)), call.node)
-    source.prove()
-    path = call.path
-    facts = path.facts(source)
-    given = call.args.keywords.get("dtype")
-    dtype = facts.dtype if given is None or is_none(given) else dtype_name(given)
-    value = call.args.keywords.get("memory_format")
-    memory_format = "preserve_format" if value is None else value.name if isinstance(value, MemoryFormat) else None
-    result = facts.but(strides=None) if memory_format is None else questions.like(facts, memory_format, dtype)
-    if memory_format not in (None, "preserve_format"):
-        receiver = operand(path, source, call.args.nodes.get(0))
-        sites = {"memory_format": call.args.nodes["memory_format"]} if "memory_format" in call.args.nodes else {}
-        name = call.name.removeprefix("torch.")
-        emit(
-            path,
-            name,
-            call.form,
-            call.node,
-            {"input": receiver, "memory_format": memory_format},
-            (receiver,),
-            sites=sites,
-        )
-    kind = facts.kind if given is None or is_none(given) else kind_of(dtype) if dtype else None
-    device = call.args.keywords.get("device")
-    made = result.but(
-        dtype=dtype,
-        kind=kind,
-        device=facts.device if device is None or is_none(device) else device_name(device),
-        requires_grad=_asked_grad(call),
-        is_leaf=True,
-        storage=None,
-        storage_offset=0,
-    )
-    fill = call.get(1, "fill_value")
-    if call.name.endswith("full_like") and fill is not None:
-        receiver = operand(path, source, call.args.nodes.get(0))
-        filled = plain(path, fill, call.args.nodes.get(1, call.args.nodes.get("fill_value")))
-        emit(
-            path, "full_like", call.form, call.node, {"input": receiver, "fill_value": filled}, (receiver,), None, made
-        )
-    new = path.tensor(made, call.node, "is made here, with the strides of its argument")
-    listed = call.name.endswith("full_like") and whole_numbers.listed(fill)
-    new.whole = listed or call.name in ("torch.zeros_like", "torch.ones_like", "torch.randint_like")
-    return new
-
-
-def _asked_grad(call: Call) -> bool | None:
-    value = call.args.keywords.get("requires_grad")
-    return False if value is None else call.path.known_truth(value)
 
 
 def convert_module(path: Path, call: Call, module: Instance, tensors: list[TensorValue]) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import whole_numbers
-from stridelint.linter.inference.torch_api.constants import TENSOR_TYPES, dtype_name
-from stridelint.linter.inference.torch_api.conversions import device_name
+from stridelint.linter.inference.torch_api.constants import TENSOR_TYPES, device_name, dtype_name
 from stridelint.linter.inference.torch_api.emit import emit, plain
-from stridelint.linter.inference.torch_api.registry import Call, function, method
+from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
@@ -46,7 +45,7 @@ def made(
     elif dtype is not None:
         kind = kind_of(dtype)
     strides = None if shape is None else strides_in_order(shape, range(len(shape)))
-    facts = TensorFacts(shape, strides, 0, dtype, kind, _device(call), _grad(call), True)
+    facts = TensorFacts(shape, strides, 0, dtype, kind, _device(call), asked_grad(call), True)
     wanted = keywords.get("memory_format")
     if wanted is not None and not is_none(wanted):
         name = wanted.name if isinstance(wanted, MemoryFormat) else None
@@ -96,7 +95,8 @@ def _device(call: Call) -> str | None:
     return call.path.default_device if value is None or is_none(value) else device_name(value)
 
 
-def _grad(call: Call) -> bool | None:
+def asked_grad(call: Call) -> bool | None:
+    """Whether `requires_grad=` is asked for; None if it is not known."""
     value = call.args.keywords.get("requires_grad")
     return False if value is None else call.path.known_truth(value)
 
@@ -112,7 +112,7 @@ def size_arguments(call: Call, start: int = 0) -> Dims | None:
 def sized(call: Call) -> Value:
     """`torch.zeros(size)` and its like."""
     value = made(call, size_arguments(call), call.path.default_dtype, "float")
-    return _holding(value, call.name in ("torch.zeros", "torch.ones"))
+    return holding(value, call.name in ("torch.zeros", "torch.ones"))
 
 
 @function("torch.full")
@@ -124,7 +124,7 @@ def full(call: Call) -> Value:
     if isinstance(value, TensorValue):
         filled = plain(call.path, fill, call.args.nodes.get(1, call.args.nodes.get("fill_value")))
         emit(call.path, "full", call.form, call.node, {"fill_value": filled}, (), None, value.facts)
-    return _holding(value, whole_numbers.listed(fill))
+    return holding(value, whole_numbers.listed(fill))
 
 
 def scalar_dtype(path: Path, value: Value | None) -> tuple[str | None, str | None]:
@@ -154,7 +154,7 @@ def arange(call: Call) -> Value:
     if start is not None and end is not None and step:
         count = sizes.floor_divide(sizes.add(sizes.subtract(end, start), step - 1 if step > 0 else step + 1), step)
         length = count if count is not None and not (isinstance(count, int) and count < 0) else length
-    return _holding(
+    return holding(
         made(call, (length,), dtype, kind), all(whole_numbers.listed(each) for each in given if each is not None)
     )
 
@@ -181,7 +181,7 @@ def eye(call: Call) -> Value:
     rows = as_dim(call.get(0, "n"))
     columns = as_dim(call.get(1, "m")) if call.get(1, "m") is not None else rows
     shape = None if rows is None or columns is None else (rows, columns)
-    return _holding(made(call, shape, call.path.default_dtype, "float"), True)
+    return holding(made(call, shape, call.path.default_dtype, "float"), True)
 
 
 @function("torch.randint")
@@ -189,7 +189,7 @@ def randint(call: Call) -> Value:
     """`torch.randint(low, high, size)`."""
     values = call.args.positional
     size = call.args.keywords.get("size") or next((value for value in values if isinstance(value, Sequence)), None)
-    return _holding(made(call, as_dims(size), "int64"), True)
+    return holding(made(call, as_dims(size), "int64"), True)
 
 
 @function("torch.normal")
@@ -207,7 +207,7 @@ def normal(call: Call) -> Value:
 def randperm(call: Call) -> Value:
     """`torch.randperm(n)`."""
     count = as_dim(call.get(0, "n"))
-    return _holding(made(call, None if count is None else (count,), "int64"), True)
+    return holding(made(call, None if count is None else (count,), "int64"), True)
 
 
 @function("torch.empty_strided")
@@ -228,17 +228,17 @@ def tensor(call: Call) -> Value:
         shape = size_arguments(call)
         if shape is not None and not isinstance(data, Sequence):
             return made(call, shape, call.path.default_dtype, "float")
-        made_of = made(call, _nested(call.path, data)[0], call.path.default_dtype, "float")
-        return _holding(made_of, whole_numbers.listed(data))
+        made_of = made(call, nested(call.path, data)[0], call.path.default_dtype, "float")
+        return holding(made_of, whole_numbers.listed(data))
     if isinstance(data, (ArrayValue, TensorValue)):
         return _from_data(call, data)
-    shape, dtype, kind = _nested(call.path, data)
+    shape, dtype, kind = nested(call.path, data)
     if isinstance(data, (Unknown, Instance)) and call.name in ("torch.as_tensor", "torch.asarray"):
         return made(call, None, None)
-    return _holding(made(call, shape, dtype, kind), whole_numbers.listed(data) or kind in ("bool", "integer"))
+    return holding(made(call, shape, dtype, kind), whole_numbers.listed(data) or kind in ("bool", "integer"))
 
 
-def _holding(value: Value, whole: bool) -> Value:
+def holding(value: Value, whole: bool) -> Value:
     """A new tensor whose numbers are whole where its dtype tells nothing of it; an out= holds whatever it did."""
     if isinstance(value, TensorValue):
         value.whole = whole
@@ -270,15 +270,15 @@ def _emit_from_array(call: Call, data: ArrayValue | TensorValue) -> None:
         emit(call.path, "from_numpy", call.form, call.node, {"input": source, "backwards": data.backwards}, (source,))
 
 
-def _nested(path: Path, data: Value | None) -> tuple[Dims | None, str | None, str | None]:
+def nested(path: Path, data: Value | None) -> tuple[Dims | None, str | None, str | None]:
     """Shape, dtype and kind of nested lists of numbers."""
     if isinstance(data, Sequence):
         if data.items is None:
-            inner = _nested(path, data.fresh_element())
+            inner = nested(path, data.fresh_element())
             return (None if inner[0] is None else (sizes.Size.fresh("length"), *inner[0])), inner[1], inner[2]
         if not data.items:
             return (0,), path.default_dtype, "float"
-        parts = [_nested(path, each) for each in data.items]
+        parts = [nested(path, each) for each in data.items]
         shape = parts[0][0] if all(part[0] == parts[0][0] for part in parts) else None
         kinds = [part[2] for part in parts]
         kind = (
@@ -312,43 +312,12 @@ def from_numpy(call: Call) -> Value:
     return TensorValue(facts, (*data.story, ("is made here", call.node)))
 
 
-@method("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor")
-def new(call: Call) -> Value:
-    """`x.new_zeros(size)`: x's dtype and device, always row-major."""
-    facts = call.path.facts(call.tensor)
-    if call.name == "new_tensor":
-        shape, dtype, kind = _nested(call.path, call.get(0, "data"))[0], facts.dtype, facts.kind
-    else:
-        shape = as_dims(call.get(0, "size")) if call.name == "new_full" else size_arguments(call)
-        dtype, kind = facts.dtype, facts.kind
-    value = made(call, shape, dtype, kind)
-    if isinstance(value, TensorValue) and call.args.keywords.get("device") is None:
-        value.facts = value.facts.but(device=facts.device)
-    receiver = plain(call.path, call.tensor, call.args.nodes.get("receiver"))
-    if isinstance(value, TensorValue) and isinstance(receiver, Operand):
-        emit(
-            call.path,
-            call.name,
-            call.form,
-            call.node,
-            {"input": receiver, "size": shape, "fill_value": plain(call.path, call.get(1, "fill_value"))},
-            (receiver,),
-            None,
-            value.facts,
-            None,
-            call.tensor,
-        )
-    fill = call.get(1, "fill_value") if call.name == "new_full" else call.get(0, "data")
-    listed = call.name in ("new_full", "new_tensor") and whole_numbers.listed(fill)
-    return _holding(value, listed or call.name in ("new_zeros", "new_ones"))
-
-
 @function(*(f"torch.{name}" for name in TENSOR_TYPES), *(f"torch.cuda.{name}" for name in TENSOR_TYPES))
 def typed(call: Call) -> Value:
     """`torch.LongTensor(...)`."""
     name = call.name.rpartition(".")[2]
     data = call.get(0)
-    shape = _nested(call.path, data)[0] if isinstance(data, Sequence) else size_arguments(call)
+    shape = nested(call.path, data)[0] if isinstance(data, Sequence) else size_arguments(call)
     value = made(call, shape, TENSOR_TYPES[name])
     if isinstance(value, TensorValue) and ".cuda." in call.name:
         value.facts = value.facts.but(device="cuda")

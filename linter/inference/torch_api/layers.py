@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api.constants import dtype_name
+from stridelint.linter.inference.torch_api.constants import device_name, dtype_name
 from stridelint.linter.inference.torch_api.layer_parameters import parameters_of
 from stridelint.linter.inference.values import (
     FALSE,
@@ -243,8 +243,6 @@ def build(path: Path, instance: Instance, name: str, args: Arguments) -> None:
     given = config.get("dtype")
     if given is not None and not is_none(given):
         dtype = dtype_name(given)
-    from stridelint.linter.inference.torch_api.conversions import device_name
-
     place = config.get("device")
     device = path.default_device if place is None or is_none(place) else device_name(place)
     for key, (shape, is_parameter) in parameters_of(path, name, config).items():

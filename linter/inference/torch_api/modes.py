@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from stridelint.linter.inference import contexts
-from stridelint.linter.inference.torch_api.constants import dtype_name
-from stridelint.linter.inference.torch_api.conversions import device_name
+from stridelint.linter.inference.torch_api.constants import device_name, dtype_name
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     NONE,

@@ -10,7 +10,8 @@ from stridelint.linter.inference.attributes import as_tensor, find_method, hold
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import hooks, layers, recurrent
 from stridelint.linter.inference.torch_api.apply import apply_call
-from stridelint.linter.inference.torch_api.conversions import convert_module, request_of
+from stridelint.linter.inference.torch_api.conversion_requests import request_of
+from stridelint.linter.inference.torch_api.conversions import convert_module
 from stridelint.linter.inference.torch_api.emit import emit, operand
 from stridelint.linter.inference.torch_api.registry import Call, methods
 from stridelint.linter.inference.values import (

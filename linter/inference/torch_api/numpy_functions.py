@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api.factories import _nested
+from stridelint.linter.inference.torch_api.factories import nested
 from stridelint.linter.inference.torch_api.numpy_api import array, numpy_dtype
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
@@ -27,7 +27,7 @@ _DTYPE_OF_KIND = {"bool": "bool", "integer": "int64", "float": "float64", "compl
 
 def listed(path: Path, data: Value | None) -> tuple[Dims | None, str | None]:
     """Shape and dtype that numpy gives nested lists of numbers."""
-    shape, _, kind = _nested(path, data)
+    shape, _, kind = nested(path, data)
     holds_arrays = isinstance(data, Sequence) and any(
         not isinstance(each, Sequence) and hasattr(each, "facts") for each in data.items or ()
     )
@@ -43,7 +43,7 @@ def _dtype(call: Call, index: int, default: str | None) -> str | None:
 def arange(call: Call) -> Value:
     """`np.arange(start, stop, step)`."""
     given = call.args.positional[:3]
-    kinds = {_nested(call.path, each)[2] for each in given}
+    kinds = {nested(call.path, each)[2] for each in given}
     default = "int64" if kinds == {"integer"} else "float64" if "float" in kinds else None
     length: Dim = sizes.Size.fresh("length")
     bounds = [as_dim(each) for each in given]
