@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import definitions, elements, operators, testing
+from stridelint.linter.inference import comparisons, definitions, elements, operators, testing
 from stridelint.linter.inference.attributes import attribute
 from stridelint.linter.inference.bare_expressions import PLAIN_TEXT
 from stridelint.linter.inference.path import Path
@@ -178,19 +178,8 @@ def _unary(path: Path, scope: Scope, node: cst.UnaryOperation) -> Value:
     if isinstance(node.operator, cst.Not):
         with testing.narrowed(path, negated=True):
             value = evaluate(path, scope, node.expression)
-        return negation(path, value)
+        return comparisons.negation(path, value)
     return operators.unary(path, node, evaluate(path, scope, node.expression))
-
-
-def negation(path: Path, value: Value) -> Value:
-    """`not value`, undecided where the value is."""
-    known = path.known_truth(value)
-    if known is not None:
-        return FALSE if known else TRUE
-    if isinstance(value, Condition):
-        assume = value.assume
-        return Condition(value.key, None if assume is None else lambda outcome: assume(not outcome), not value.negated)
-    return Condition(("truth", value.identity), None, True)
 
 
 def _binary(path: Path, scope: Scope, node: cst.BinaryOperation) -> Value:
@@ -217,7 +206,7 @@ def _compared(path: Path, scope: Scope, node: cst.Comparison) -> Value:
     result: Value = TRUE
     for target in node.comparisons:
         right = evaluate(path, scope, target.comparator)
-        result = operators.compare(path, node, target.operator, left, right)
+        result = comparisons.compare(path, node, target.operator, left, right)
         if len(node.comparisons) > 1 and not isinstance(result, TensorValue) and not path.truth(result):
             return FALSE
         left = right
@@ -436,5 +425,4 @@ __all__ = [
     "evaluate_index",
     "iterate",
     "make_function",
-    "negation",
 ]

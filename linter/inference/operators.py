@@ -11,17 +11,12 @@ import libcst as cst
 from stridelint.linter.inference import elements, testing
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
-    FALSE,
-    TRUE,
     Arguments,
     ArrayValue,
-    Class,
-    Condition,
     Constant,
     Device,
     Dtype,
     External,
-    Function,
     Instance,
     Mapping,
     MemoryFormat,
@@ -33,7 +28,6 @@ from stridelint.linter.inference.values import (
     Unknown,
     Value,
     as_dim,
-    is_none,
 )
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import Dim
@@ -207,7 +201,7 @@ def augmented(path: Path, node: cst.AugAssign, left: Value, right: Value) -> Val
 def python_binary(path: Path, name: str, left: Value, right: Value) -> Value:
     """An operator on anything but tensors."""
     if isinstance(left, Constant) and isinstance(right, Constant):
-        return _constants(name, left.value, right.value)
+        return of_constants(name, left.value, right.value)
     left_dim, right_dim = as_dim(left), as_dim(right)
     if left_dim is not None and right_dim is not None and name in _SYMBOLIC:
         result = _SYMBOLIC[name](left_dim, right_dim)
@@ -250,7 +244,8 @@ def number_kind(value: Value) -> str | None:
     return None
 
 
-def _constants(name: str, left: Any, right: Any) -> Value:
+def of_constants(name: str, left: Any, right: Any) -> Value:
+    """An operator, by torch's name, on two known Python values."""
     if name == "pow":
         small = (
             isinstance(left, (int, float, complex))
@@ -330,214 +325,3 @@ def unary(path: Path, node: cst.UnaryOperation, value: Value) -> Value:
 
 def _dim_value(dim: Dim) -> Value:
     return Constant(dim) if isinstance(dim, int) else SizeValue(dim)
-
-
-def compare(path: Path, node: cst.Comparison, op: cst.BaseCompOp, left: Value, right: Value) -> Value:
-    """`left op right` for one comparison operator."""
-    if isinstance(op, (cst.Is, cst.IsNot)):
-        return _flip(identical(path, left, right), isinstance(op, cst.IsNot))
-    if isinstance(op, (cst.In, cst.NotIn)):
-        return _flip(contained(path, left, right), isinstance(op, cst.NotIn))
-    name = TORCH_NAMES.get(type(op))
-    if name is None:
-        return Unknown()
-    if isinstance(left, TensorValue) or isinstance(right, TensorValue):
-        if (
-            is_none(left)
-            or is_none(right)
-            or any(isinstance(each, Constant) and isinstance(each.value, str) for each in (left, right))
-        ):
-            return Unknown()
-        from stridelint.linter.inference.torch_api.apply import apply
-
-        nodes: dict[str, cst.CSTNode] = {"input": node.left, "other": node.comparisons[0].comparator}
-        return apply(path, name, {"input": left, "other": right}, node, Form.OPERATOR, nodes=nodes)
-    if name in ("eq", "ne"):
-        return _flip(equal(path, left, right), name == "ne")
-    return ordered(path, name, left, right)
-
-
-def _flip(value: Value, negate: bool) -> Value:
-    if not negate:
-        return value
-    if isinstance(value, Constant):
-        return FALSE if value.value else TRUE
-    if isinstance(value, Condition):
-        assume = value.assume
-        return Condition(value.key, None if assume is None else lambda outcome: assume(not outcome), not value.negated)
-    return value
-
-
-def identical(path: Path, left: Value, right: Value) -> Value:
-    """`left is right`."""
-    if is_none(right) or is_none(left):
-        other = left if is_none(right) else right
-        if is_none(other):
-            return TRUE
-        if isinstance(other, Unknown):
-            if other.none is not None:
-                return TRUE if other.none else FALSE
-            unknown = other
-
-            def assume(outcome: bool) -> None:
-                unknown.none = outcome
-
-            return Condition(("none", other.identity), assume)
-        return FALSE
-    return equal(path, left, right)
-
-
-def equal(path: Path, left: Value, right: Value) -> Value:
-    """`left == right` for anything but tensors."""
-    if left is right:
-        return TRUE
-    if isinstance(left, Constant) and isinstance(right, Constant):
-        return TRUE if left.value == right.value else FALSE
-    named = (Dtype, MemoryFormat, Device)
-    if isinstance(left, named) and isinstance(right, named):
-        return TRUE if type(left) is type(right) and left.name == right.name else FALSE
-    for first, second in ((left, right), (right, left)):
-        tensor = path.dtype_of.get(first.identity)
-        if tensor is not None and isinstance(second, Dtype):
-            return _dtype_condition(path, tensor, second.name)
-    left_dim, right_dim = as_dim(left), as_dim(right)
-    if left_dim is not None and right_dim is not None:
-        return _sizes_equal(path, left_dim, right_dim)
-    if (
-        isinstance(left, Sequence)
-        and isinstance(right, Sequence)
-        and left.items is not None
-        and right.items is not None
-    ):
-        return _sequences_equal(path, left.items, right.items)
-    if isinstance(left, (Function, Class, Instance, External)) and isinstance(right, Constant):
-        return FALSE
-    if isinstance(left, External) and isinstance(right, External):
-        return TRUE if left.dotted == right.dotted else FALSE
-    first_key, second_key = _key(left), _key(right)
-    return Condition(("eq", *sorted((first_key, second_key), key=repr)))
-
-
-def _key(value: Value) -> object:
-    known = hashable(value)
-    return known if known is not None else ("value", value.identity)
-
-
-def _dtype_condition(path: Path, tensor: TensorValue, name: str) -> Value:
-    def assume(outcome: bool) -> None:
-        if outcome:
-            from stridelint.rules.contract.dtypes import kind_of
-
-            tensor.facts = tensor.facts.but(dtype=name, kind=kind_of(name))
-
-    return Condition(("dtype", tensor.identity, name), assume)
-
-
-def _sizes_equal(path: Path, left: Dim, right: Dim) -> Value:
-    learnt = path.learnt((left, right))
-    if learnt is not None:
-        left, right = learnt
-    difference = sizes.subtract(left, right)
-    if isinstance(difference, int):
-        return FALSE if difference else TRUE
-
-    def assume(outcome: bool) -> None:
-        if outcome:
-            learn_equal(path, left, right)
-
-    return Condition(("sizes", frozenset((left, right))), assume)
-
-
-def learn_equal(path: Path, left: Dim, right: Dim) -> None:
-    """Two sizes turn out equal: a rank becomes known, or a symbol gets the other's value."""
-    for symbol_side, other in ((left, right), (right, left)):
-        atom = symbol_side.symbol if isinstance(symbol_side, sizes.Size) else None
-        if atom is None:
-            continue
-        tensor = path.rank_of.get(atom)
-        if tensor is not None and isinstance(other, int) and other >= 0:
-            tensor.refine_rank(other)
-        if not (isinstance(other, sizes.Size) and atom in sizes.leaves(other)):
-            path.bound_sizes = {
-                each: sizes.substitute(size, {atom: other}) or size for each, size in path.bound_sizes.items()
-            }
-            path.bound_sizes[atom] = other
-        return
-
-
-def _sequences_equal(path: Path, left: list[Value], right: list[Value]) -> Value:
-    if len(left) != len(right):
-        return FALSE
-    unknown: list[Value] = []
-    for first, second in zip(left, right):
-        result = equal(path, first, second)
-        known = path.known_truth(result)
-        if known is False:
-            return FALSE
-        if known is None:
-            unknown.append(result)
-    if not unknown:
-        return TRUE
-
-    def assume(outcome: bool) -> None:
-        if outcome:
-            for each in unknown:
-                if isinstance(each, Condition) and each.assume is not None and not each.negated:
-                    each.assume(True)
-
-    return Condition(
-        ("sequences", *(each.key if isinstance(each, Condition) else each.identity for each in unknown)), assume
-    )
-
-
-def ordered(path: Path, name: str, left: Value, right: Value) -> Value:
-    """`<`, `<=`, `>`, `>=` for anything but tensors."""
-    if isinstance(left, Constant) and isinstance(right, Constant):
-        return _constants(name, left.value, right.value)
-    left_dim, right_dim = as_dim(left), as_dim(right)
-    if left_dim is None or right_dim is None:
-        return Condition((name, _key(left), _key(right)))
-    learnt = path.learnt((left_dim, right_dim))
-    if learnt is not None:
-        left_dim, right_dim = learnt
-    difference = sizes.subtract(left_dim, right_dim)
-    if isinstance(difference, int):
-        return Constant(_PYTHON[name](difference, 0))
-    if name in ("gt", "ge"):  # one key for a < b and b > a
-        return ordered(path, "lt" if name == "gt" else "le", right, left)
-
-    def assume(outcome: bool) -> None:
-        # `size < 2` or `size <= 1` means 1: sizes of 0 are not followed.
-        limit = right_dim if name == "lt" else sizes.add(right_dim, 1)
-        if outcome and limit == 2 and isinstance(left_dim, sizes.Size):
-            learn_equal(path, left_dim, 1)
-        # not (1 < size) or not (2 <= size): likewise
-        lower = left_dim if name == "le" else sizes.add(left_dim, 1)
-        if not outcome and lower == 2 and isinstance(right_dim, sizes.Size) and right_dim.symbol not in path.rank_of:
-            learn_equal(path, right_dim, 1)
-
-    return Condition((name, left_dim, right_dim), assume)
-
-
-def contained(path: Path, left: Value, right: Value) -> Value:
-    """`left in right`."""
-    if isinstance(right, Mapping):
-        key = hashable(left)
-        if right.has(key):
-            return TRUE
-        return FALSE if key is not None and not right.open else Condition(("in", _key(left), right.identity))
-    if isinstance(right, Sequence) and right.items is not None:
-        results = [equal(path, left, each) for each in right.items if not isinstance(each, TensorValue)]
-        known = [path.known_truth(each) for each in results]
-        if True in known:
-            return TRUE
-        if all(each is False for each in known) and len(known) == len(right.items):
-            return FALSE
-    if (
-        isinstance(left, Constant)
-        and isinstance(right, Constant)
-        and isinstance(right.value, str)
-        and isinstance(left.value, str)
-    ):
-        return TRUE if left.value in right.value else FALSE
-    return Condition(("in", _key(left), _key(right)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stridelint.linter.inference.operators import learn_equal
+from stridelint.linter.inference.comparisons import learn_equal
 from stridelint.linter.inference.path import Path
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import Dim, Dims
