@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from stridelint.linter.inference.torch_api.modules import named_tensors
+from stridelint.linter.inference.torch_api.module_members import named_tensors
 from stridelint.linter.inference.values import Arguments, Class, Instance, TensorValue, Unknown
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.facts import TensorFacts

@@ -64,7 +64,7 @@ def _elements(path: Path, instance: Instance) -> tuple[list[Value], bool]:
     from stridelint.linter.inference.attributes import find_method
     from stridelint.linter.inference.calls import call_function
     from stridelint.linter.inference.torch_api import data
-    from stridelint.linter.inference.torch_api.modules import child_modules
+    from stridelint.linter.inference.torch_api.module_members import child_modules
     from stridelint.linter.inference.values import Arguments
 
     if instance.external == data.LOADER:

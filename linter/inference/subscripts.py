@@ -136,7 +136,7 @@ def _shape_item(path: Path, owner: ShapeOf, index: Value) -> Value:
 def _instance_item(path: Path, owner: Instance, index: Value) -> Value:
     from stridelint.linter.inference.attributes import find_method
     from stridelint.linter.inference.calls import call_function
-    from stridelint.linter.inference.torch_api.modules import entries_of, sliced
+    from stridelint.linter.inference.torch_api.module_members import entries_of, sliced
     from stridelint.linter.inference.values import Arguments
 
     entries = entries_of(owner)

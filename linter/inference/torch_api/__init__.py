@@ -20,6 +20,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     hooks,
     made_like,
     modes,
+    module_calls,
     modules,
     numpy_api,
     numpy_functions,
@@ -237,7 +238,7 @@ def _beyond(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments) ->
         initialize_base(path, node, receiver, callee.beyond, args)
         return Constant(None)
     if isinstance(receiver, Instance) and receiver.external and callee.name == "forward":
-        return modules.layer_forward(path, node, receiver, args)
+        return module_calls.layer_forward(path, node, receiver, args)
     if isinstance(receiver, Instance) and receiver.is_module:
         return modules.module_method(path, node, receiver, callee.name, args)
     return Unknown(callee.name)
@@ -252,7 +253,7 @@ def initialize_base(path: Path, node: cst.CSTNode | None, instance: Instance, ba
         layers.build(path, instance, name, args)
         instance.external = f"torch.nn.{name}"
         if name in ("Sequential", "ModuleList", "ModuleDict"):
-            modules._fill_container(path, instance, name, args)
+            modules.fill_container(path, instance, name, args)
     elif base.startswith("torch.optim."):
         params, defaults = args.get(0, "params"), args.get(1, "defaults")
         group = Mapping({"params": params or Sequence(None, "list")}, open=True)
@@ -267,4 +268,4 @@ def initialize_base(path: Path, node: cst.CSTNode | None, instance: Instance, ba
 
 def call_module(path: Path, node: cst.Call, instance: Instance, args: Arguments) -> Value:
     """`module(...)`."""
-    return modules.call_module(path, node, instance, args)
+    return module_calls.call_module(path, node, instance, args)

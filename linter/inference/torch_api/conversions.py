@@ -11,7 +11,6 @@ from stridelint.linter.inference.values import (
     Constant,
     Copied,
     External,
-    Instance,
     MemoryFormat,
     TensorValue,
     Unknown,
@@ -269,33 +268,3 @@ def set_grad(call: Call) -> Value:
 def same(call: Call) -> Value:
     """Methods that change nothing the rules look at."""
     return call.tensor
-
-
-def convert_module(path: Path, call: Call, module: Instance, tensors: list[TensorValue]) -> None:
-    """`module.to(...)`: changes its parameters and buffers in place."""
-    wanted = request_of(path, call)
-    for tensor in tensors:
-        facts = path.facts(tensor)
-        floating = facts.kind in ("float", "complex")
-        dtype = wanted.dtype if wanted.dtype_given and floating else facts.dtype
-        if (wanted.dtype_given or wanted.unclear) and wanted.dtype is None and facts.kind not in ("bool", "integer"):
-            dtype = None
-        result = facts
-        if wanted.memory_format in ("channels_last", "channels_last_3d"):
-            rank = 4 if wanted.memory_format == "channels_last" else 5
-            if facts.rank == rank:
-                result, _ = questions.converted(facts, memory_format=wanted.memory_format)
-                tensor.story = (*tensor.story[-3:], (f"becomes {wanted.memory_format} here", call.node))
-            elif facts.rank is None:
-                result = facts.but(strides=None)
-        elif wanted.memory_format is not None:
-            result = facts.but(strides=None)
-        device = wanted.device if wanted.device_given or wanted.unclear else facts.device
-        tensor.facts = result.but(
-            dtype=dtype,
-            kind=facts.kind,
-            device=device,
-            storage=facts.storage,
-            requires_grad=facts.requires_grad,
-            is_leaf=facts.is_leaf,
-        )

@@ -1,4 +1,4 @@
-"""torch.nn.Module: layers, containers, the methods every module has, and calls."""
+"""torch.nn.Module: layers and containers as they are made, and the methods every module has."""
 
 from __future__ import annotations
 
@@ -6,37 +6,38 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from stridelint.linter.inference.attributes import as_tensor, find_method, hold
+from stridelint.linter.inference.attributes import hold
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import hooks, layers, recurrent
-from stridelint.linter.inference.torch_api.apply import apply_call
-from stridelint.linter.inference.torch_api.conversion_requests import request_of
-from stridelint.linter.inference.torch_api.conversions import convert_module
+from stridelint.linter.inference.torch_api import hooks, layers
+from stridelint.linter.inference.torch_api.conversion_requests import Request, request_of
+from stridelint.linter.inference.torch_api.conversions import CASTS
 from stridelint.linter.inference.torch_api.emit import emit, operand
-from stridelint.linter.inference.torch_api.registry import Call, methods
+from stridelint.linter.inference.torch_api.module_members import (
+    ITEMS,
+    WRAPPERS,
+    descendants,
+    entries_of,
+    named_tensors,
+    submodules,
+)
+from stridelint.linter.inference.torch_api.registry import Call
 from stridelint.linter.inference.values import (
     Arguments,
     BoundMethod,
     Constant,
     Device,
     Dtype,
-    Function,
     Instance,
     Mapping,
     Sequence,
-    Slice,
     TensorValue,
     Unknown,
     Value,
     as_int,
-    is_none,
 )
+from stridelint.rules.contract import questions
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.events import Form, Unknown as UnknownArgument
-
-ITEMS = "[items]"
-CASTS = {"half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16"}
-WRAPPERS = frozenset({"DataParallel", "DistributedDataParallel", "FullyShardedDataParallel"})
 
 
 def make_layer(path: Path, node: cst.CSTNode | None, name: str, args: Arguments) -> Instance:
@@ -48,13 +49,14 @@ def make_layer(path: Path, node: cst.CSTNode | None, name: str, args: Arguments)
     else:
         instance.complete = False
     if name in ("Sequential", "ModuleList", "ModuleDict"):
-        _fill_container(path, instance, name, args)
+        fill_container(path, instance, name, args)
     elif name in WRAPPERS:
         instance.attributes["module"] = args.get(0, "module") or Unknown("module")
     return instance
 
 
-def _fill_container(path: Path, instance: Instance, name: str, args: Arguments) -> None:
+def fill_container(path: Path, instance: Instance, name: str, args: Arguments) -> None:
+    """Put the modules that a container's constructor gets into it."""
     from stridelint.linter.inference.iteration import items_of
 
     entries: dict[object, Value] = {}
@@ -70,66 +72,6 @@ def _fill_container(path: Path, instance: Instance, name: str, args: Arguments) 
         entries = dict(enumerate(items))
         instance.complete &= exhaustive
     instance.attributes[ITEMS] = Mapping(entries)
-
-
-def entries_of(instance: Instance) -> dict[object, Value] | None:
-    """The members of a container by key."""
-    found = instance.attributes.get(ITEMS)
-    return found.entries if isinstance(found, Mapping) else None
-
-
-def sliced(instance: Instance, index: Slice) -> Value:
-    """`layers[:-1]` of a ModuleList or Sequential: another one with some of its members."""
-    entries = entries_of(instance)
-    bounds = [None if is_none(each) else as_int(each) for each in (index.start, index.stop, index.step)]
-    given = [not is_none(each) for each in (index.start, index.stop, index.step)]
-    if (
-        entries is None
-        or instance.cls is not None
-        or bounds[2] == 0
-        or any(known is None and there for known, there in zip(bounds, given, strict=True))
-    ):
-        return Unknown("item")
-    made = Instance(None, instance.external)
-    made.complete = instance.complete
-    made.attributes[ITEMS] = Mapping(dict(enumerate(list(entries.values())[slice(*bounds)])))
-    return made
-
-
-def child_modules(instance: Instance) -> list[Value] | None:
-    """The items that iterating over a container gives."""
-    entries = entries_of(instance)
-    if entries is None:
-        return None
-    return [Constant(key) for key in entries] if instance.external.endswith("Dict") else list(entries.values())
-
-
-def submodules(instance: Instance) -> list[tuple[str, Instance]]:
-    """Direct children with their names."""
-    found = [
-        (name, value) for name, value in instance.attributes.items() if isinstance(value, Instance) and value.is_module
-    ]
-    return found + [
-        (str(name), value)
-        for name, value in (entries_of(instance) or {}).items()
-        if isinstance(value, Instance) and value.is_module
-    ]
-
-
-def named_tensors(instance: Instance, prefix: str = "", seen: set[int] | None = None) -> list[tuple[str, TensorValue]]:
-    """Parameters and buffers of a module and its children."""
-    seen = set() if seen is None else seen
-    if instance.identity in seen:
-        return []
-    seen.add(instance.identity)
-    found = [
-        (prefix + name, value)
-        for name, value in instance.attributes.items()
-        if isinstance(value, TensorValue) and (value.is_parameter or value.is_buffer)
-    ]
-    for name, child in submodules(instance):
-        found += named_tensors(child, f"{prefix}{name}.", seen)
-    return found
 
 
 def module_attribute(path: Path, instance: Instance, name: str) -> Value | None:
@@ -155,9 +97,8 @@ def _converted(path: Path, node: cst.CSTNode, instance: Instance, name: str, arg
         args = Arguments([Dtype(CASTS[name])])
     elif name in ("cuda", "cpu"):
         args = Arguments([Device(name)])
-    call = Call(path, node, name, args)
     tensors = [tensor for _, tensor in named_tensors(instance)]
-    wanted = request_of(path, call)
+    wanted = request_of(path, Call(path, node, name, args))
     if wanted.memory_format is not None:
         arguments: dict[str, object] = {
             "memory_format": wanted.memory_format if wanted.memory_format != "unknown" else UnknownArgument.UNKNOWN,
@@ -167,8 +108,37 @@ def _converted(path: Path, node: cst.CSTNode, instance: Instance, name: str, arg
             arguments["wrapped"] = True
         sites = {key: each for key, each in args.nodes.items() if isinstance(key, str)}
         emit(path, "Module.to", Form.METHOD, node, arguments, (), sites=sites)
-    convert_module(path, call, instance, tensors)
+    _convert(path, node, wanted, tensors)
     return instance
+
+
+def _convert(path: Path, node: cst.CSTNode, wanted: Request, tensors: list[TensorValue]) -> None:
+    """Change the parameters and buffers of a module in place."""
+    for tensor in tensors:
+        facts = path.facts(tensor)
+        floating = facts.kind in ("float", "complex")
+        dtype = wanted.dtype if wanted.dtype_given and floating else facts.dtype
+        if (wanted.dtype_given or wanted.unclear) and wanted.dtype is None and facts.kind not in ("bool", "integer"):
+            dtype = None
+        result = facts
+        if wanted.memory_format in ("channels_last", "channels_last_3d"):
+            rank = 4 if wanted.memory_format == "channels_last" else 5
+            if facts.rank == rank:
+                result, _ = questions.converted(facts, memory_format=wanted.memory_format)
+                tensor.story = (*tensor.story[-3:], (f"becomes {wanted.memory_format} here", node))
+            elif facts.rank is None:
+                result = facts.but(strides=None)
+        elif wanted.memory_format is not None:
+            result = facts.but(strides=None)
+        device = wanted.device if wanted.device_given or wanted.unclear else facts.device
+        tensor.facts = result.but(
+            dtype=dtype,
+            kind=facts.kind,
+            device=device,
+            storage=facts.storage,
+            requires_grad=facts.requires_grad,
+            is_leaf=facts.is_leaf,
+        )
 
 
 def _same(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Arguments) -> Value:
@@ -186,7 +156,7 @@ def _apply(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: A
     from stridelint.linter.inference.calls import call
 
     function = args.get(0, "fn")
-    for _, each in [*reversed(_descendants(instance)), ("", instance)]:
+    for _, each in [*reversed(descendants(instance)), ("", instance)]:
         if function is not None and isinstance(node, cst.Call):
             call(path, node, function, Arguments([each]))
     return instance
@@ -197,7 +167,7 @@ def _submodule(path: Path, node: cst.CSTNode, instance: Instance, name: str, arg
     target = args.get(0, "target")
     if not isinstance(target, Constant) or not isinstance(target.value, str):
         return Unknown(name)
-    return dict([("", instance), *_descendants(instance)]).get(target.value) or Unknown(name)
+    return dict([("", instance), *descendants(instance)]).get(target.value) or Unknown(name)
 
 
 def _tensors(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Arguments) -> Value:
@@ -224,18 +194,10 @@ def _has_unknown(instance: Instance) -> bool:
 def _modules(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Arguments) -> Value:
     found = submodules(instance)
     if name.endswith("modules"):
-        found = [("", instance), *_descendants(instance)]
+        found = [("", instance), *descendants(instance)]
     return Sequence(
         [Sequence([Constant(key), child]) if name.startswith("named") else child for key, child in found], "list"
     )
-
-
-def _descendants(instance: Instance, prefix: str = "", depth: int = 0) -> list[tuple[str, Instance]]:
-    found: list[tuple[str, Instance]] = []
-    for name, child in submodules(instance) if depth < 8 else []:
-        found.append((prefix + name, child))
-        found += _descendants(child, f"{prefix}{name}.", depth + 1)
-    return found
 
 
 def _state_dict(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Arguments) -> Value:
@@ -315,101 +277,3 @@ MODULE_METHODS: dict[str, _Handler] = {
     **dict.fromkeys(("append", "extend", "insert"), _append),
     **dict.fromkeys(("items", "values", "keys"), _container_items),
 }
-
-
-def call_module(path: Path, node: cst.Call, instance: Instance, args: Arguments) -> Value:
-    """`module(...)`: its forward, and the hooks around it."""
-    if hooks.BEFORE in instance.attributes:
-        args = hooks.before(path, node, instance, args)
-    result = _forward(path, node, instance, args)
-    return hooks.after(path, node, instance, args, result) if hooks.AFTER in instance.attributes else result
-
-
-def _forward(path: Path, node: cst.Call, instance: Instance, args: Arguments) -> Value:
-    from stridelint.linter.inference.calls import call_function
-
-    forward = find_method(instance, "forward")
-    if forward is not None:
-        forward.transforms = instance.transforms
-        return call_function(path, node, forward, args.with_first(instance))
-    if instance.external:
-        return layer_forward(path, node, instance, args)
-    dynamic = instance.attributes.get("forward")
-    if isinstance(dynamic, Function):
-        return call_function(path, node, dynamic, args)
-    return Unknown("module")
-
-
-def layer_forward(path: Path, node: cst.CSTNode, instance: Instance, args: Arguments) -> Value:
-    """A call of one of torch.nn's own modules."""
-    name = instance.external.rpartition(".")[2]
-    if name in WRAPPERS:
-        inner = instance.attributes.get("module")
-        if isinstance(inner, Instance) and isinstance(node, cst.Call):
-            outer = path.distributed
-            if name == "DistributedDataParallel":
-                path.distributed = instance.made_by
-            try:
-                return call_module(path, node, inner, args)
-            finally:
-                path.distributed = outer
-        return Unknown("module")
-    value = args.get(0, "input", "x")
-    if isinstance(value, Unknown) and name not in ("ModuleList", "ModuleDict", "Sequential"):
-        value = as_tensor(path, value)
-    if name == "Sequential":
-        return _sequential(path, node, instance, value)
-    if not isinstance(value, TensorValue):
-        return Unknown("layer")
-    value.prove()
-    return _layer_result(path, node, instance, name, value, args)
-
-
-def _sequential(path: Path, node: cst.CSTNode, instance: Instance, value: Value | None) -> Value:
-    from stridelint.linter.inference.calls import call
-
-    for child in (entries_of(instance) or {}).values():
-        if value is None or not isinstance(node, cst.Call):
-            return Unknown("sequential")
-        value = call(path, node, child, Arguments([value]))
-    return value if value is not None and instance.complete else Unknown("sequential")
-
-
-def _layer_result(
-    path: Path, node: cst.CSTNode, instance: Instance, name: str, value: TensorValue, args: Arguments
-) -> Value:
-    if name == "Identity":
-        return value
-    if name in ("Flatten", "Unflatten"):
-        start = instance.config.get("start_dim", Constant(1))
-        inner = Arguments([start, instance.config.get("end_dim", Constant(-1))])
-        if name == "Unflatten":
-            inner = Arguments(
-                [instance.config.get("dim", Unknown()), instance.config.get("unflattened_size", Unknown())]
-            )
-        return methods[name.lower()](Call(path, node, name.lower(), inner, value, Form.FUNCTION))
-    if name in recurrent.FORWARD:
-        return recurrent.FORWARD[name](path, instance, value, args)
-    layer = layers.LAYERS.get(name)
-    if layer is None or not layer.function:
-        return Unknown("layer")
-    if layers.is_inplace(path, instance):
-        return value
-    keywords = {
-        key: instance.config[key]
-        for key in layer.passed
-        if key in instance.config and not is_none(instance.config[key])
-    }
-    keywords.update({key: instance.attributes[key] for key in layer.named if key in instance.attributes})
-    keywords.update({key: Constant(given) for key, given in layer.fixed})
-    if layer.function == "nn.functional.pad":
-        keywords["pad"] = layers.padding_of(name, instance.config.get("padding"))
-    others = [args.get(index, "target", "x2", "input2") or Unknown("target") for index in range(1, layer.inputs)]
-    tensors: list[Value] = [*others, *(instance.attributes.get(key, Unknown(key)) for key in layer.parameters)]
-    written: dict[int | str, cst.CSTNode] = {0: node.args[0].value} if isinstance(node, cst.Call) and node.args else {}
-    result = apply_call(path, layer.function, Arguments([value, *tensors], keywords, written), node, Form.FUNCTION)
-    if isinstance(result, TensorValue) and result.facts.requires_grad is False and path.grad_mode is not False:
-        owned = [tensor.facts.requires_grad for _, tensor in named_tensors(instance)]
-        if any(each is not False for each in owned):
-            result.facts = result.facts.but(requires_grad=True if True in owned and path.grad_mode else None)
-    return result

@@ -11,6 +11,7 @@ from stridelint.linter.inference import elements
 from stridelint.linter.inference.attributes import attribute, hold
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.path import Finished
+from stridelint.linter.inference.torch_api.module_members import entries_of
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     FALSE,
@@ -57,8 +58,6 @@ def length(call: Call) -> Value:
     if isinstance(value, Constant) and isinstance(value.value, (str, bytes)):
         return Constant(len(value.value))
     if isinstance(value, Instance):
-        from stridelint.linter.inference.torch_api.modules import entries_of
-
         entries = entries_of(value)
         if entries is not None:
             return Constant(len(entries))
