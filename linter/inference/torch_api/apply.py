@@ -11,8 +11,7 @@ from stridelint.linter.inference.torch_api import (
     agreeing_sizes,
     joined_lists,
     raw_memory,
-    result_shapes,
-    result_strides,
+    result_facts,
     whole_numbers,
 )
 from stridelint.linter.inference.torch_api.emit import emit, plain
@@ -28,13 +27,13 @@ from stridelint.linter.inference.values import (
     is_none,
 )
 from stridelint.rules import events
-from stridelint.rules.contract import operators, out_contract
+from stridelint.rules.contract import operators
 from stridelint.rules.contract.answers import Confidence
-from stridelint.rules.contract.dtypes import Scalar, kind_of
+from stridelint.rules.contract.dtypes import Scalar
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.operators import Operator, Variant
 from stridelint.rules.contract.writes import PICKING
-from stridelint.rules.events import Form, Operand
+from stridelint.rules.events import Form
 
 FIELDS = {
     "max": ("values", "indices"),
@@ -89,7 +88,7 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
     variant = operator.variant(bound)
     if variant is not None and form is Form.FUNCTION:
         bound = _proven(path, variant, bound, args, inputs)
-    results = result_facts(path, operator, variant, bound)
+    results = result_facts.of(path, operator, variant, bound)
     if operator.name in joined_lists.NAMES:
         results = _of_unknown_number(path, operator, args) or results
     receiver = args.positional[0] if args.positional and isinstance(args.positional[0], TensorValue) else None
@@ -104,7 +103,7 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         form,
         node,
         bound,
-        tensors_of(bound),
+        result_facts.tensors_of(bound),
         None if is_none(out) else plain(path, out, args.nodes.get("out")),
         results[0] if results else TensorFacts(),
         sites,
@@ -155,16 +154,6 @@ def prepared(path: Path, value: Value, node: cst.CSTNode | None) -> object:
     return plain(path, value, node)
 
 
-def tensors_of(bound: Dict[str, object]) -> tuple[Operand, ...]:
-    """All tensor operands, lists of them spread out."""
-    found: list[Operand] = []
-    for value in bound.values():
-        for each in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(each, Operand):
-                found.append(each)
-    return tuple(found)
-
-
 def _proven(
     path: Path, variant: Variant, bound: dict[str, object], args: Arguments, inputs: list[Value]
 ) -> dict[str, object]:
@@ -197,106 +186,12 @@ def _of_unknown_number(path: Path, operator: Operator, args: Arguments) -> list[
     bound = operator.bind(positional, keywords)
     if bound is None:
         return []
-    results = result_facts(path, operator, operator.variant(bound), bound)
+    results = result_facts.of(path, operator, operator.variant(bound), bound)
     return [joined_lists.of_any_number(operator.name, bound, each) for each in results]
-
-
-def result_facts(
-    path: Path, operator: Operator, variant: Variant | None, bound: Dict[str, object]
-) -> list[TensorFacts]:
-    """What is known of each result."""
-    tensors = [each.facts for each in tensors_of(bound)]
-    if variant is None or not variant.measured:
-        return [TensorFacts(requires_grad=_requires_grad(path, tensors, None))]
-    facts = []
-    shapes = result_shapes.of(operator.name, variant, bound)
-    narrow = bound.get("out_int32", False)  # of searchsorted and bucketize
-    for index, output in enumerate(variant.outputs):
-        shape = shapes[index] if shapes is not None and index < len(shapes) else None
-        dtype, kind = _dtype(path, operator.name, variant, index, bound)
-        if narrow is not False:
-            dtype = "int32" if narrow is True else None
-        facts.append(
-            TensorFacts(
-                shape=shape,
-                strides=result_strides.of(operator, variant, bound, shape, index),
-                storage_offset=0,
-                dtype=dtype,
-                kind=kind,
-                device=_device(tensors),
-                requires_grad=_requires_grad(path, tensors, output.differentiable),
-                is_leaf=None,
-            )
-        )
-    return facts
 
 
 # How many results they have depends on their arguments.
 _AS_MANY_AS_ASKED = frozenset({"hsplit", "vsplit", "dsplit", "tensor_split", "gradient"})
-# Under autocast these compute in its dtype.
-_LOWERED = frozenset(
-    """matmul mm bmm addmm baddbmm addbmm nn.functional.linear nn.functional.conv1d nn.functional.conv2d
-    nn.functional.conv3d conv1d conv2d conv3d""".split()
-)
-
-
-def _dtype(
-    path: Path, name: str, variant: Variant, index: int, bound: Dict[str, object]
-) -> tuple[str | None, str | None]:
-    if path.autocast:
-        device, _, cast_to = path.autocast.partition(" ")
-        lowered = name in _LOWERED and all(
-            each.facts.dtype in ("float32", "float16", "bfloat16")
-            and (each.facts.device or "").partition(":")[0] == device
-            for each in tensors_of(bound)
-        )
-        return (cast_to, "float") if lowered and cast_to else (None, None)
-    dtype, kind = _result_type(path, variant, index, bound)
-    if path.default_dtype is None and dtype == "float32":
-        return None, "float"
-    if dtype is not None:
-        return dtype, kind_of(dtype)
-    return None, kind
-
-
-def _result_type(path: Path, variant: Variant, index: int, bound: Dict[str, object]) -> tuple[str | None, str | None]:
-    """Dtype and kind of a result; remembered by what they depend on, since most calls are alike."""
-    asked = bound.get("dtype")
-    key = (
-        id(variant),
-        index,
-        path.default_dtype,
-        asked if isinstance(asked, str) else type(asked),
-        *(_type_of(bound.get(name)) for name in variant.outputs[index].of),
-    )
-    memory = path.program.result_types
-    if key not in memory:
-        dtype = out_contract.result_dtype(variant, index, bound, path.default_dtype or "float32")
-        memory[key] = dtype, (None if dtype is not None else out_contract.result_kind(variant, index, bound))
-    return memory[key]
-
-
-def _type_of(value: object) -> object:
-    """All that type promotion looks at in an argument."""
-    if isinstance(value, Operand):
-        return value.facts.dtype, value.facts.kind, value.facts.rank is None, value.facts.rank == 0
-    if isinstance(value, Scalar):
-        return value
-    return tuple(_type_of(each) for each in value) if isinstance(value, (tuple, list)) else type(value)
-
-
-def _device(tensors: list[TensorFacts]) -> str | None:
-    devices = {facts.device for facts in tensors if facts.rank != 0}
-    return devices.pop() if len(devices) == 1 else None
-
-
-def _requires_grad(path: Path, tensors: list[TensorFacts], differentiable: bool | None) -> bool | None:
-    if path.grad_mode is False or differentiable is False:
-        return False
-    wanted = [facts.requires_grad for facts in tensors]
-    if True in wanted:
-        return True if path.grad_mode and differentiable else None
-    return False if all(each is False for each in wanted) else None
 
 
 def _unknown_result(path: Path, operator: Operator, args: Arguments, node: cst.CSTNode) -> Value:
@@ -312,7 +207,7 @@ def _unknown_result(path: Path, operator: Operator, args: Arguments, node: cst.C
 def _changed(path: Path, receiver: TensorValue, bound: Dict[str, object]) -> Value:
     facts = receiver.facts
     if path.grad_mode is not False and facts.requires_grad is False:
-        others = [each.facts.requires_grad for each in tensors_of(bound)[1:]]
+        others = [each.facts.requires_grad for each in result_facts.tensors_of(bound)[1:]]
         if any(each is not False for each in others):
             receiver.facts = facts.but(requires_grad=True if True in others and path.grad_mode else None, is_leaf=False)
     return receiver
