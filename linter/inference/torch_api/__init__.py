@@ -26,6 +26,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     numpy_functions,
     part_ops,
     python_api,
+    python_numbers,
     python_objects,
     queries,
     raw_memory,

@@ -1,9 +1,6 @@
-"""Python's own functions and the methods of its containers."""
+"""Python's own functions of containers, attributes and calls (see `python_numbers` for those of numbers)."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import libcst as cst
 
@@ -14,7 +11,6 @@ from stridelint.linter.inference.path import Finished
 from stridelint.linter.inference.torch_api.module_members import entries_of
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
-    FALSE,
     NONE,
     TRUE,
     Arguments,
@@ -22,7 +18,6 @@ from stridelint.linter.inference.values import (
     Constant,
     Instance,
     Mapping,
-    Number,
     Partial,
     Sequence,
     ShapeOf,
@@ -30,10 +25,8 @@ from stridelint.linter.inference.values import (
     TensorValue,
     Unknown,
     Value,
-    as_dim,
     as_int,
     is_none,
-    number,
 )
 from stridelint.rules.contract import sizes
 
@@ -197,90 +190,6 @@ def dict_(call: Call) -> Value:
     return result
 
 
-_NUMERIC: dict[str, Callable[[Any], Any]] = {
-    "builtins.int": int,
-    "builtins.float": float,
-    "builtins.bool": bool,
-    "builtins.abs": abs,
-    "builtins.round": round,
-}
-
-
-@function("builtins.int", "builtins.float", "builtins.bool", "builtins.complex", "builtins.round", "builtins.abs")
-def converted(call: Call) -> Value:
-    """`int(x)` and its like."""
-    value = call.get(0)
-    kind = {
-        "builtins.int": "integer",
-        "builtins.round": "integer",
-        "builtins.float": "float",
-        "builtins.bool": "bool",
-        "builtins.complex": "complex",
-    }.get(call.name)
-    if isinstance(value, Constant) and isinstance(value.value, (int, float, str)):
-        python = _NUMERIC.get(call.name)
-        try:
-            return (
-                Constant(python(value.value))
-                if python is not None and len(call.args.positional) == 1
-                else Number(kind or "float")
-            )
-        except (ValueError, TypeError, OverflowError):
-            return Unknown()
-    if isinstance(value, SizeValue) and call.name in ("builtins.int", "builtins.abs"):
-        return value
-    if call.name == "builtins.abs":
-        if isinstance(value, TensorValue):
-            from stridelint.linter.inference.torch_api.apply import apply_call
-
-            return apply_call(call.path, "abs", call.args, call.node, call.form)
-        return Unknown() if value is None else Number(value.kind) if isinstance(value, Number) else Unknown()
-    if call.name == "builtins.bool" and value is not None:
-        known = call.path.known_truth(value)
-        return Number("bool") if known is None else TRUE if known else FALSE
-    if call.name == "builtins.int":
-        return SizeValue(sizes.Size.fresh("int"))
-    return Number(kind or "float")
-
-
-@function("builtins.min", "builtins.max", "builtins.sum")
-def extreme(call: Call) -> Value:
-    """`min(...)`, `max(...)`, `sum(...)`."""
-    values = call.args.positional
-    if len(values) == 1 or call.name == "builtins.sum":
-        items, exhaustive = items_of(call.path, values[0]) if values else ([], False)
-        if not exhaustive or "key" in call.args.keywords:
-            dims = [as_dim(each) for each in items]
-            return SizeValue(sizes.Size.fresh("number")) if items and None not in dims else Unknown()
-        values = items + (values[1:] if call.name == "builtins.sum" else [])
-    if call.name == "builtins.sum":
-        return _sum(call, values)
-    known = [each.value for each in values if isinstance(each, Constant) and isinstance(each.value, (int, float))]
-    if known and len(known) == len(values):
-        return Constant(min(known) if call.name == "builtins.min" else max(known))
-    dims = [as_dim(each) for each in values]
-    return SizeValue(sizes.Size.fresh("number")) if None not in dims else Unknown()
-
-
-def _sum(call: Call, values: list[Value]) -> Value:
-    total: Value = Constant(0)
-    for each in values:
-        left, right = as_dim(total), as_dim(each)
-        if left is not None and right is not None:
-            total = number(sizes.add(left, right))
-        elif isinstance(total, Constant) and isinstance(each, Constant) and isinstance(each.value, (int, float)):
-            total = Constant(total.value + each.value)
-        elif isinstance(each, TensorValue) or isinstance(total, TensorValue):
-            from stridelint.linter.inference.torch_api.apply import apply_call
-            from stridelint.rules.events import Form
-
-            pair = [total, each] if isinstance(total, TensorValue) else [each, total]  # 0 + x is x + 0 for torch
-            total = apply_call(call.path, "add", Arguments(pair), call.node, Form.OPERATOR)
-        else:
-            return Unknown()
-    return total
-
-
 @function("builtins.getattr")
 def getattr_(call: Call) -> Value:
     """`getattr(x, "name", default)`."""
@@ -380,39 +289,3 @@ def nothing(call: Call) -> Value:
 def leave(call: Call) -> Value:
     """The path ends here."""
     raise Finished
-
-
-@function("math.prod")
-def prod(call: Call) -> Value:
-    """`math.prod(sizes)`."""
-    value = call.get(0)
-    if isinstance(value, Sequence) and value.items is not None:
-        dims = [as_dim(each) for each in value.items]
-        if None not in dims:
-            return number(sizes.product(tuple(dim for dim in dims if dim is not None)))
-    return SizeValue(sizes.Size.fresh("product"))
-
-
-@function(
-    "math.sqrt",
-    "math.exp",
-    "math.log",
-    "math.sin",
-    "math.cos",
-    "math.log2",
-    "math.pow",
-    "math.tan",
-    "math.atan",
-    "time.time",
-    "random.random",
-    "random.uniform",
-)
-def float_(call: Call) -> Value:
-    """A float."""
-    return Number("float", call.name != "math.pow")
-
-
-@function("math.ceil", "math.floor", "random.randint", "random.randrange", "math.gcd", "math.factorial")
-def int_(call: Call) -> Value:
-    """An integer."""
-    return SizeValue(sizes.Size.fresh("int"))
