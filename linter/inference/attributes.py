@@ -43,7 +43,7 @@ def attribute(path: Path, value: Value, name: str, node: cst.CSTNode | None = No
     if isinstance(value, Instance):
         return instance_attribute(path, value, name)
     if isinstance(value, ArrayValue):
-        from stridelint.linter.inference.torch_api.numpy_api import array_attribute
+        from stridelint.linter.inference.torch_api.numpy_arrays import array_attribute
 
         return array_attribute(value, name, node)
     if name == "__name__" and isinstance(value, (Class, Function)):

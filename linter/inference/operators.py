@@ -211,7 +211,7 @@ def python_binary(path: Path, name: str, left: Value, right: Value) -> Value:
     if isinstance(left, Sequence) or isinstance(right, Sequence):
         return _sequences(path, name, left, right)
     if isinstance(left, ArrayValue) or isinstance(right, ArrayValue):
-        from stridelint.linter.inference.torch_api.numpy_api import array_binary
+        from stridelint.linter.inference.torch_api.numpy_arrays import array_binary
 
         return array_binary(path, name, left, right)
     kinds = [number_kind(each) for each in (left, right)]

@@ -56,7 +56,7 @@ def item(path: Path, owner: Value, index: Value, node: cst.Subscript) -> Value:
         parts = named_tuples.as_sequence(owner)
         return _instance_item(path, owner, index) if parts is None else _sequence_item(path, parts, index)
     if isinstance(owner, ArrayValue):
-        from stridelint.linter.inference.torch_api.numpy_api import array_item
+        from stridelint.linter.inference.torch_api.numpy_arrays import array_item
 
         return array_item(path, owner, index, node)
     if isinstance(owner, Constant) and isinstance(owner.value, str):
@@ -74,7 +74,7 @@ def _unknown_item(path: Path, owner: Unknown, index: Value, node: cst.Subscript)
 
     key = operators.hashable(index)
     if isinstance(index, Sequence) and index.items is not None and any(_walks_back(part) for part in index.items):
-        from stridelint.linter.inference.torch_api.numpy_api import backwards
+        from stridelint.linter.inference.torch_api.numpy_arrays import backwards
 
         return backwards(ArrayValue(), node, TensorFacts())  # neither a list nor a tensor takes such an index
     if key is None or isinstance(index, Sequence):

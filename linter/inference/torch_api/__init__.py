@@ -22,7 +22,8 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     modes,
     module_calls,
     modules,
-    numpy_api,
+    numpy_arrays,
+    numpy_factories,
     numpy_functions,
     part_ops,
     python_api,
@@ -151,7 +152,7 @@ def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments
         if receiver.external in (raw_memory.POINTER, raw_memory.STORAGE):
             return raw_memory.storage_method(path, node, receiver, callee.name)
         if receiver.external == "numpy.random.Generator":
-            return numpy_api.generator_method(path, node, callee.name, args)
+            return numpy_factories.generator_method(path, node, callee.name, args)
         if receiver.external == python_objects.PARSER:
             return python_objects.parser_method(path, receiver, callee.name, args)
         return (
@@ -162,7 +163,7 @@ def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments
     if isinstance(receiver, (GradMode, Context)):
         return contexts.method_of(path, receiver, callee.name, args.get(0))
     if isinstance(receiver, ArrayValue):
-        return numpy_api.array_method(path, node, callee, args)
+        return numpy_arrays.array_method(path, node, callee, args)
     if isinstance(receiver, Sequence) and receiver.fields and callee.name in named_tuples.METHODS:
         return named_tuples.method(path, node, receiver, callee.name, args)
     if isinstance(receiver, (Sequence, Mapping, Constant, SizeValue)):

@@ -1,87 +1,22 @@
-"""numpy's functions that make or rearrange arrays, as far as these reach torch."""
+"""numpy's functions that join or rearrange arrays, as far as these reach torch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api.factories import nested
-from stridelint.linter.inference.torch_api.numpy_api import array, numpy_dtype
+from stridelint.linter.inference.torch_api.numpy_arrays import backwards
+from stridelint.linter.inference.torch_api.numpy_factories import array
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     ArrayValue,
     Sequence,
     Value,
-    as_dim,
     as_dims,
     as_int,
 )
-from stridelint.rules.contract import joins, sizes, views
-from stridelint.rules.contract.facts import Dim, Dims
-from stridelint.rules.contract.generic import strides_in_order
+from stridelint.rules.contract import joins, views
+from stridelint.rules.contract.facts import Dims
 from stridelint.rules.contract.views import Geometry
-
-# Of Python's numbers; int64 on all systems since numpy 2, and everywhere but Windows before.
-_DTYPE_OF_KIND = {"bool": "bool", "integer": "int64", "float": "float64", "complex": "complex128"}
-
-
-def listed(path: Path, data: Value | None) -> tuple[Dims | None, str | None]:
-    """Shape and dtype that numpy gives nested lists of numbers."""
-    shape, _, kind = nested(path, data)
-    holds_arrays = isinstance(data, Sequence) and any(
-        not isinstance(each, Sequence) and hasattr(each, "facts") for each in data.items or ()
-    )
-    return shape, None if holds_arrays else _DTYPE_OF_KIND.get(kind or "")
-
-
-def _dtype(call: Call, index: int, default: str | None) -> str | None:
-    given = call.get(index, "dtype")
-    return default if given is None else numpy_dtype(given)
-
-
-@function("numpy.arange")
-def arange(call: Call) -> Value:
-    """`np.arange(start, stop, step)`."""
-    given = call.args.positional[:3]
-    kinds = {nested(call.path, each)[2] for each in given}
-    default = "int64" if kinds == {"integer"} else "float64" if "float" in kinds else None
-    length: Dim = sizes.Size.fresh("length")
-    bounds = [as_dim(each) for each in given]
-    if len(bounds) == 1 and bounds[0] is not None:
-        length = bounds[0]
-    elif len(bounds) == 2 and bounds[0] is not None and bounds[1] is not None:
-        length = sizes.subtract(bounds[1], bounds[0])
-    return array((length,), _dtype(call, 3, default), call)
-
-
-@function("numpy.linspace")
-def linspace(call: Call) -> Value:
-    """`np.linspace(start, stop, num)`."""
-    given = call.get(2, "num")
-    count = 50 if given is None else as_dim(given)
-    return array((sizes.Size.fresh("count") if count is None else count,), _dtype(call, 5, "float64"), call)
-
-
-@function("numpy.eye", "numpy.identity")
-def eye(call: Call) -> Value:
-    """`np.eye(n)`."""
-    rows = as_dim(call.get(0, "N", "n"))
-    columns = as_dim(call.get(1, "M")) if call.name == "numpy.eye" and call.get(1, "M") is not None else rows
-    shape = None if rows is None or columns is None else (rows, columns)
-    return array(shape, _dtype(call, 3 if call.name == "numpy.eye" else 1, "float64"), call)
-
-
-@function("numpy.zeros_like", "numpy.ones_like", "numpy.empty_like", "numpy.full_like")
-def like(call: Call) -> Value:
-    """`np.zeros_like(a)`: keeps C order of arrays that have it."""
-    source = call.get(0, "a")
-    if not isinstance(source, ArrayValue):
-        return array(None, _dtype(call, 2 if call.name == "numpy.full_like" else 1, None), call)
-    facts = source.facts
-    made = array(facts.shape, _dtype(call, 2 if call.name == "numpy.full_like" else 1, facts.dtype), call)
-    row_major = None if facts.shape is None else strides_in_order(facts.shape, range(len(facts.shape)))
-    made.facts = made.facts.but(strides=row_major if facts.strides == row_major else None)
-    return made
 
 
 @function("numpy.stack", "numpy.concatenate")
@@ -145,21 +80,9 @@ def rearranged(call: Call) -> Value:
     return _moved(source, lambda base: views.permute(base, axes) if axes and len(axes) == len(dims or ()) else None)
 
 
-@function("numpy.asfortranarray")
-def column_major(call: Call) -> Value:
-    """`np.asfortranarray(a)`."""
-    source = call.get(0, "a")
-    facts = source.facts if isinstance(source, ArrayValue) else None
-    made = array(None if facts is None else facts.shape, _dtype(call, 1, None if facts is None else facts.dtype), call)
-    shape = made.facts.shape
-    made.facts = made.facts.but(strides=None if shape is None else strides_in_order(shape, range(len(shape))[::-1]))
-    return made
-
-
-@function("cv2.imread")
-def imread(call: Call) -> Value:
-    """`cv2.imread(path)`: colours are bytes in HWC order, unless flags ask for something else."""
-    plain = len(call.args.positional) == 1 and not call.args.keywords
-    return array(
-        (sizes.Size.fresh("height"), sizes.Size.fresh("width"), 3) if plain else None, "uint8" if plain else None, call
-    )
+@function("numpy.flip", "numpy.fliplr", "numpy.flipud")
+def flipped(call: Call) -> Value:
+    """`np.flip(a)`: a view with negative strides."""
+    source = call.get(0, "m")
+    owner = source if isinstance(source, ArrayValue) else ArrayValue()
+    return backwards(owner, call.node, owner.facts.but(shape=None, strides=None, storage_offset=None))

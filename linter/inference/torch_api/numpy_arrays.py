@@ -1,4 +1,4 @@
-"""As much of numpy as reaches torch: dtypes, shapes and strides of arrays that become tensors."""
+"""Arrays of numpy, as far as they reach torch: the dtype, shape and strides of their parts, attributes, methods, arithmetic."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import libcst as cst
 
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import raw_memory
-from stridelint.linter.inference.torch_api.registry import Call, function
+from stridelint.linter.inference.torch_api.numpy_factories import numpy_dtype
 from stridelint.linter.inference.values import (
     Arguments,
     ArrayValue,
     BoundMethod,
     Constant,
-    External,
-    Instance,
     Sequence,
     SizeValue,
-    TensorValue,
+    Slice,
     Unknown,
     Value,
     as_dims,
@@ -24,157 +22,15 @@ from stridelint.linter.inference.values import (
     is_none,
     shape_value,
 )
-from stridelint.rules.contract import sizes, views
+from stridelint.rules.contract import questions, sizes, views
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import Dims, TensorFacts
 from stridelint.rules.contract.generic import strides_in_order
 from stridelint.rules.contract.views import Geometry
 
-DTYPES = {
-    **{
-        name: name
-        for name in (
-            "uint8",
-            "int8",
-            "int16",
-            "int32",
-            "int64",
-            "uint16",
-            "uint32",
-            "uint64",
-            "float16",
-            "float32",
-            "float64",
-            "complex64",
-            "complex128",
-        )
-    },
-    "bool_": "bool",
-    "bool": "bool",
-    "float": "float64",
-    "int": "int64",
-    "double": "float64",
-    "single": "float32",
-    "half": "float16",
-}
-_BUILTIN = {
-    "builtins.float": "float64",
-    "builtins.int": "int64",
-    "builtins.bool": "bool",
-    "builtins.complex": "complex128",
-}
-
-
-def numpy_dtype(value: Value | None) -> str | None:
-    """The dtype an argument of numpy names, in torch's words."""
-    if isinstance(value, External):
-        if value.dotted in _BUILTIN:
-            return _BUILTIN[value.dotted]
-        module, _, name = value.dotted.rpartition(".")
-        return DTYPES.get(name) if module == "numpy" else None
-    if isinstance(value, Constant) and isinstance(value.value, str):
-        return DTYPES.get(value.value)
-    return None
-
-
-def array(shape: Dims | None, dtype: str | None, call: Call) -> ArrayValue:
-    """A new array in C order."""
-    strides = None if shape is None else strides_in_order(shape, range(len(shape)))
-    facts = TensorFacts(
-        shape, strides, 0, dtype, kind_of(dtype) if dtype else None, "cpu", False, True, call.path.new_storage()
-    )
-    return ArrayValue(facts, (("is made here", call.node),))
-
-
-@function(*(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full")))
-def made(call: Call) -> Value:
-    """`np.zeros(shape, dtype)`."""
-    given = call.get(2 if call.name == "numpy.full" else 1, "dtype")
-    shape = call.get(0, "shape")
-    number = as_int(shape)
-    dims = (number,) if number is not None else as_dims(shape)
-    dtype = numpy_dtype(given)
-    if given is None:
-        from stridelint.linter.inference.torch_api.numpy_functions import listed
-
-        dtype = "float64" if call.name != "numpy.full" else listed(call.path, call.get(1, "fill_value"))[1]
-    return array(dims, dtype, call)
-
-
-@function("numpy.asarray", "numpy.array", "numpy.ascontiguousarray", "numpy.copy")
-def as_array(call: Call) -> Value:
-    """`np.asarray(data, dtype)`."""
-    source, given = call.get(0), call.get(1, "dtype")
-    dtype = numpy_dtype(given)
-    if isinstance(source, (ArrayValue, TensorValue)):
-        facts = source.facts
-        changed = dtype is not None and dtype != facts.dtype
-        if call.name == "numpy.asarray" and given is None:
-            return source if isinstance(source, ArrayValue) else ArrayValue(facts, source.story)
-        strides = facts.strides if call.name == "numpy.asarray" and not changed else None
-        if facts.shape is not None and (
-            call.name == "numpy.ascontiguousarray" or changed or call.name != "numpy.asarray"
-        ):
-            strides = (
-                strides_in_order(facts.shape, range(len(facts.shape)))
-                if call.name == "numpy.ascontiguousarray"
-                else None
-            )
-        kept = dtype if given is not None else facts.dtype
-        return ArrayValue(facts.but(dtype=kept, kind=kind_of(kept) if kept else None, strides=strides), source.story)
-    from stridelint.linter.inference.torch_api.numpy_functions import listed
-
-    shape, own = listed(call.path, source) if isinstance(source, Sequence) else (None, None)
-    return array(shape, own if given is None else dtype, call)
-
-
-@function("numpy.random.default_rng", "numpy.random.RandomState")
-def generator(call: Call) -> Value:
-    """A random generator."""
-    return Instance(None, "numpy.random.Generator")
-
-
-@function(
-    "numpy.random.rand", "numpy.random.randn", "numpy.random.random", "numpy.random.uniform", "numpy.random.normal"
-)
-def random(call: Call) -> Value:
-    """Random float64 numbers."""
-    shape = as_dims(call.get(-1, "size"))
-    if call.name in ("numpy.random.rand", "numpy.random.randn"):
-        shape = as_dims(Sequence(call.args.positional))
-    return array(shape, "float64", call)
-
-
-@function("numpy.random.randint")
-def randint(call: Call) -> Value:
-    """Random integers."""
-    return _integers(call)
-
-
-def _integers(call: Call) -> Value:
-    given = call.get(3, "dtype")
-    size = call.get(2, "size")
-    number = as_int(size)
-    return array(
-        (number,) if number is not None else as_dims(size), "int64" if given is None else numpy_dtype(given), call
-    )
-
-
-def generator_method(path: Path, node: cst.CSTNode, name: str, args: Arguments) -> Value:
-    """A method of a random generator."""
-    call = Call(path, node, name, args)
-    if name in ("integers", "randint"):
-        return _integers(call)
-    if name in ("random", "normal", "standard_normal", "uniform", "rand", "randn"):
-        index = 0 if name in ("random", "standard_normal") else 2
-        return array(as_dims(call.get(index, "size")), "float64", call)
-    return Unknown(name)
-
 
 def array_item(path: Path, owner: ArrayValue, index: Value, node: cst.CSTNode) -> Value:
     """`array[index]`: slices may have negative steps."""
-    from stridelint.linter.inference.values import Slice
-
     parts = (
         list(index.items)
         if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None
@@ -227,17 +83,7 @@ def backwards(owner: ArrayValue, node: cst.CSTNode, facts: TensorFacts) -> Array
     return view
 
 
-@function("numpy.flip", "numpy.fliplr", "numpy.flipud")
-def flipped(call: Call) -> Value:
-    """`np.flip(a)`: a view with negative strides."""
-    source = call.get(0, "m")
-    owner = source if isinstance(source, ArrayValue) else ArrayValue()
-    return backwards(owner, call.node, owner.facts.but(shape=None, strides=None, storage_offset=None))
-
-
 def _negative_strides(facts: TensorFacts, parts: list[Value]) -> Dims | None:
-    from stridelint.linter.inference.values import Slice
-
     if facts.shape is None or facts.strides is None:
         return None
     strides = list(facts.strides)
@@ -309,8 +155,6 @@ def array_method(path: Path, node: cst.CSTNode, callee: BoundMethod, args: Argum
 
 def _reshaped(path: Path, owner: ArrayValue, args: Arguments) -> ArrayValue:
     """`a.reshape(shape)`: of an array in C order it is a view in C order."""
-    from stridelint.rules.contract import questions
-
     given = as_dims(args.get(0, "shape")) if len(args.positional) <= 1 else as_dims(Sequence(args.positional))
     number = as_int(args.get(0, "shape")) if given is None else None
     asked = (number,) if number is not None else given

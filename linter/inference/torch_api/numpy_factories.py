@@ -1,0 +1,248 @@
+"""numpy's functions that make arrays, and the dtypes that they are told."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api.factories import nested
+from stridelint.linter.inference.torch_api.registry import Call, function
+from stridelint.linter.inference.values import (
+    Arguments,
+    ArrayValue,
+    Constant,
+    External,
+    Instance,
+    Sequence,
+    TensorValue,
+    Unknown,
+    Value,
+    as_dim,
+    as_dims,
+    as_int,
+)
+from stridelint.rules.contract import sizes
+from stridelint.rules.contract.dtypes import kind_of
+from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
+from stridelint.rules.contract.generic import strides_in_order
+
+DTYPES = {
+    **{
+        name: name
+        for name in (
+            "uint8",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "uint16",
+            "uint32",
+            "uint64",
+            "float16",
+            "float32",
+            "float64",
+            "complex64",
+            "complex128",
+        )
+    },
+    "bool_": "bool",
+    "bool": "bool",
+    "float": "float64",
+    "int": "int64",
+    "double": "float64",
+    "single": "float32",
+    "half": "float16",
+}
+
+
+_BUILTIN = {
+    "builtins.float": "float64",
+    "builtins.int": "int64",
+    "builtins.bool": "bool",
+    "builtins.complex": "complex128",
+}
+
+
+def numpy_dtype(value: Value | None) -> str | None:
+    """The dtype an argument of numpy names, in torch's words."""
+    if isinstance(value, External):
+        if value.dotted in _BUILTIN:
+            return _BUILTIN[value.dotted]
+        module, _, name = value.dotted.rpartition(".")
+        return DTYPES.get(name) if module == "numpy" else None
+    if isinstance(value, Constant) and isinstance(value.value, str):
+        return DTYPES.get(value.value)
+    return None
+
+
+def array(shape: Dims | None, dtype: str | None, call: Call) -> ArrayValue:
+    """A new array in C order."""
+    strides = None if shape is None else strides_in_order(shape, range(len(shape)))
+    facts = TensorFacts(
+        shape, strides, 0, dtype, kind_of(dtype) if dtype else None, "cpu", False, True, call.path.new_storage()
+    )
+    return ArrayValue(facts, (("is made here", call.node),))
+
+
+@function(*(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full")))
+def made(call: Call) -> Value:
+    """`np.zeros(shape, dtype)`."""
+    given = call.get(2 if call.name == "numpy.full" else 1, "dtype")
+    shape = call.get(0, "shape")
+    number = as_int(shape)
+    dims = (number,) if number is not None else as_dims(shape)
+    dtype = numpy_dtype(given)
+    if given is None:
+        dtype = "float64" if call.name != "numpy.full" else listed(call.path, call.get(1, "fill_value"))[1]
+    return array(dims, dtype, call)
+
+
+@function("numpy.asarray", "numpy.array", "numpy.ascontiguousarray", "numpy.copy")
+def as_array(call: Call) -> Value:
+    """`np.asarray(data, dtype)`."""
+    source, given = call.get(0), call.get(1, "dtype")
+    dtype = numpy_dtype(given)
+    if isinstance(source, (ArrayValue, TensorValue)):
+        facts = source.facts
+        changed = dtype is not None and dtype != facts.dtype
+        if call.name == "numpy.asarray" and given is None:
+            return source if isinstance(source, ArrayValue) else ArrayValue(facts, source.story)
+        strides = facts.strides if call.name == "numpy.asarray" and not changed else None
+        if facts.shape is not None and (
+            call.name == "numpy.ascontiguousarray" or changed or call.name != "numpy.asarray"
+        ):
+            strides = (
+                strides_in_order(facts.shape, range(len(facts.shape)))
+                if call.name == "numpy.ascontiguousarray"
+                else None
+            )
+        kept = dtype if given is not None else facts.dtype
+        return ArrayValue(facts.but(dtype=kept, kind=kind_of(kept) if kept else None, strides=strides), source.story)
+    shape, own = listed(call.path, source) if isinstance(source, Sequence) else (None, None)
+    return array(shape, own if given is None else dtype, call)
+
+
+@function("numpy.random.default_rng", "numpy.random.RandomState")
+def generator(call: Call) -> Value:
+    """A random generator."""
+    return Instance(None, "numpy.random.Generator")
+
+
+@function(
+    "numpy.random.rand", "numpy.random.randn", "numpy.random.random", "numpy.random.uniform", "numpy.random.normal"
+)
+def random(call: Call) -> Value:
+    """Random float64 numbers."""
+    shape = as_dims(call.get(-1, "size"))
+    if call.name in ("numpy.random.rand", "numpy.random.randn"):
+        shape = as_dims(Sequence(call.args.positional))
+    return array(shape, "float64", call)
+
+
+@function("numpy.random.randint")
+def randint(call: Call) -> Value:
+    """Random integers."""
+    return _integers(call)
+
+
+def _integers(call: Call) -> Value:
+    given = call.get(3, "dtype")
+    size = call.get(2, "size")
+    number = as_int(size)
+    return array(
+        (number,) if number is not None else as_dims(size), "int64" if given is None else numpy_dtype(given), call
+    )
+
+
+def generator_method(path: Path, node: cst.CSTNode, name: str, args: Arguments) -> Value:
+    """A method of a random generator."""
+    call = Call(path, node, name, args)
+    if name in ("integers", "randint"):
+        return _integers(call)
+    if name in ("random", "normal", "standard_normal", "uniform", "rand", "randn"):
+        index = 0 if name in ("random", "standard_normal") else 2
+        return array(as_dims(call.get(index, "size")), "float64", call)
+    return Unknown(name)
+
+
+# Of Python's numbers; int64 on all systems since numpy 2, and everywhere but Windows before.
+_DTYPE_OF_KIND = {"bool": "bool", "integer": "int64", "float": "float64", "complex": "complex128"}
+
+
+def listed(path: Path, data: Value | None) -> tuple[Dims | None, str | None]:
+    """Shape and dtype that numpy gives nested lists of numbers."""
+    shape, _, kind = nested(path, data)
+    holds_arrays = isinstance(data, Sequence) and any(
+        not isinstance(each, Sequence) and hasattr(each, "facts") for each in data.items or ()
+    )
+    return shape, None if holds_arrays else _DTYPE_OF_KIND.get(kind or "")
+
+
+def _dtype(call: Call, index: int, default: str | None) -> str | None:
+    given = call.get(index, "dtype")
+    return default if given is None else numpy_dtype(given)
+
+
+@function("numpy.arange")
+def arange(call: Call) -> Value:
+    """`np.arange(start, stop, step)`."""
+    given = call.args.positional[:3]
+    kinds = {nested(call.path, each)[2] for each in given}
+    default = "int64" if kinds == {"integer"} else "float64" if "float" in kinds else None
+    length: Dim = sizes.Size.fresh("length")
+    bounds = [as_dim(each) for each in given]
+    if len(bounds) == 1 and bounds[0] is not None:
+        length = bounds[0]
+    elif len(bounds) == 2 and bounds[0] is not None and bounds[1] is not None:
+        length = sizes.subtract(bounds[1], bounds[0])
+    return array((length,), _dtype(call, 3, default), call)
+
+
+@function("numpy.linspace")
+def linspace(call: Call) -> Value:
+    """`np.linspace(start, stop, num)`."""
+    given = call.get(2, "num")
+    count = 50 if given is None else as_dim(given)
+    return array((sizes.Size.fresh("count") if count is None else count,), _dtype(call, 5, "float64"), call)
+
+
+@function("numpy.eye", "numpy.identity")
+def eye(call: Call) -> Value:
+    """`np.eye(n)`."""
+    rows = as_dim(call.get(0, "N", "n"))
+    columns = as_dim(call.get(1, "M")) if call.name == "numpy.eye" and call.get(1, "M") is not None else rows
+    shape = None if rows is None or columns is None else (rows, columns)
+    return array(shape, _dtype(call, 3 if call.name == "numpy.eye" else 1, "float64"), call)
+
+
+@function("numpy.zeros_like", "numpy.ones_like", "numpy.empty_like", "numpy.full_like")
+def like(call: Call) -> Value:
+    """`np.zeros_like(a)`: keeps C order of arrays that have it."""
+    source = call.get(0, "a")
+    if not isinstance(source, ArrayValue):
+        return array(None, _dtype(call, 2 if call.name == "numpy.full_like" else 1, None), call)
+    facts = source.facts
+    made = array(facts.shape, _dtype(call, 2 if call.name == "numpy.full_like" else 1, facts.dtype), call)
+    row_major = None if facts.shape is None else strides_in_order(facts.shape, range(len(facts.shape)))
+    made.facts = made.facts.but(strides=row_major if facts.strides == row_major else None)
+    return made
+
+
+@function("numpy.asfortranarray")
+def column_major(call: Call) -> Value:
+    """`np.asfortranarray(a)`."""
+    source = call.get(0, "a")
+    facts = source.facts if isinstance(source, ArrayValue) else None
+    made = array(None if facts is None else facts.shape, _dtype(call, 1, None if facts is None else facts.dtype), call)
+    shape = made.facts.shape
+    made.facts = made.facts.but(strides=None if shape is None else strides_in_order(shape, range(len(shape))[::-1]))
+    return made
+
+
+@function("cv2.imread")
+def imread(call: Call) -> Value:
+    """`cv2.imread(path)`: colours are bytes in HWC order, unless flags ask for something else."""
+    plain = len(call.args.positional) == 1 and not call.args.keywords
+    return array(
+        (sizes.Size.fresh("height"), sizes.Size.fresh("width"), 3) if plain else None, "uint8" if plain else None, call
+    )
