@@ -10,7 +10,7 @@ from pathlib import Path
 import libcst
 import pytest
 
-from stridelint.linter import blanking, engine, relevance, screen, source
+from stridelint.linter import blanking, engine, reachability, relevance, screen, source
 from stridelint.linter.config import Settings
 from stridelint.linter.deep import run_deep
 from stridelint.linter.inference import analyse
@@ -73,7 +73,7 @@ def test_only_what_leads_to_a_rule_is_kept() -> None:
     assert plan.text.count("\n") == CODE.count("\n")
     assert "def inner" not in plan.text
     assert "return y.view(-1)" in plan.text
-    names = [node.name for node, _ in relevance.functions_of(ast.parse(CODE).body)]
+    names = [node.name for node, _ in reachability.functions_of(ast.parse(CODE).body)]
     assert {names[index] for index, thorough in plan.roots.items() if thorough} >= {"forward"}
     assert "unrelated" not in {names[index] for index in plan.roots}
 
@@ -81,7 +81,7 @@ def test_only_what_leads_to_a_rule_is_kept() -> None:
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 def test_blanked_text_is_python_of_as_many_lines(ending: str) -> None:
     text = CODE.replace("\n", ending)
-    functions = [node for node, _ in relevance.functions_of(ast.parse(text).body)]
+    functions = [node for node, _ in reachability.functions_of(ast.parse(text).body)]
     blanked = blanked_text(text, functions)
     ast.parse(blanked)
     assert blanked.count(ending) == text.count(ending)
@@ -102,7 +102,7 @@ def test_any_file_can_be_blanked() -> None:
             tree = screen.parse(text)
         except screen.Unparsable:
             continue
-        blanked = blanked_text(text, [node for node, _ in relevance.functions_of(tree.body)])
+        blanked = blanked_text(text, [node for node, _ in reachability.functions_of(tree.body)])
         assert blanked.count("\n") == text.count("\n"), path
         screen.parse(blanked)
 
@@ -163,7 +163,9 @@ class Plain:
         values += 0.5
 """
     plan = planned(code)
-    units = [(node.name, owner.name if owner else "") for node, owner in relevance.functions_of(ast.parse(code).body)]
+    units = [
+        (node.name, owner.name if owner else "") for node, owner in reachability.functions_of(ast.parse(code).body)
+    ]
     roots = {units[index] for index in plan.roots}
     assert ("step", "Counter") in roots
     assert not roots & {("rename", "Counter"), ("step", "Plain")}
