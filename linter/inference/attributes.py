@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference import named_tuples
+from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope, dotted_name, make_class, resolve_external
 from stridelint.linter.inference.values import (
@@ -162,7 +163,6 @@ def class_attribute(path: Path, cls: Class, name: str, instance: Instance | None
 
 
 def _class_value(path: Path, owner: Class, statement: cst.SimpleStatementLine, name: str) -> Value | None:
-    from stridelint.linter.inference.expressions import evaluate
 
     if name in owner.attributes:
         return owner.attributes[name]

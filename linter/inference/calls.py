@@ -7,7 +7,9 @@ from collections.abc import Callable
 import libcst as cst
 
 from stridelint.linter.inference import contexts, elements, outs, transforms
+from stridelint.linter.inference.arguments import bind
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
+from stridelint.linter.inference.dispatch import evaluate, evaluate_discarded, execute
 from stridelint.linter.inference.imports import tells
 from stridelint.linter.inference.path import MAX_CALL_DEPTH, Broke, Continued, Frame, Path, Returned
 from stridelint.linter.inference.scopes import Scope, dotted_name
@@ -21,7 +23,6 @@ from stridelint.linter.inference.values import (
     Function,
     GradMode,
     Instance,
-    Mapping,
     Partial,
     Sequence,
     Super,
@@ -163,7 +164,7 @@ def _called(
     scope.owner = function.owner or function.scope.owner
     if function.transforms:
         args = transforms.mapped(path, function, args)
-    if not bind_parameters(path, scope, function, args):
+    if not bind(path, scope, function, args):
         return Unknown("arguments")
     scope.defaulted = set(args.defaulted)
     discarded = (
@@ -195,8 +196,6 @@ def _called(
 
 
 def _run(path: Path, scope: Scope, function: Function, frame: Frame) -> Value:
-    from stridelint.linter.inference.expressions import evaluate, evaluate_discarded
-    from stridelint.linter.inference.statements import execute
 
     if isinstance(function.node, cst.Lambda):
         if frame.discarded_call is not None:
@@ -225,7 +224,6 @@ def decorated(path: Path, function: Function) -> Value:
     kept = function.copy()
     kept.decorated = True
     value: Value = kept
-    from stridelint.linter.inference.expressions import evaluate
 
     for decorator in reversed(node.decorators):
         name = dotted_name(
@@ -257,7 +255,6 @@ def decorated(path: Path, function: Function) -> Value:
 
 def _contexts_around(path: Path, function: Function) -> list[Value]:
     """The contexts in which a function's decorators run it, the outermost first."""
-    from stridelint.linter.inference.expressions import evaluate
 
     node = function.node
     names = (
@@ -288,7 +285,6 @@ def wrapped(path: Path, decorator: Value, value: Value) -> Value | None:
 
 def function_grad_mode(path: Path, function: Function) -> GradMode | None:
     """The grad mode in which a function runs, where a decorator or its class decides it."""
-    from stridelint.linter.inference.expressions import evaluate
 
     if function.grad_mode is not None:
         return function.grad_mode
@@ -351,57 +347,6 @@ def is_pure(node: cst.FunctionDef | cst.Lambda) -> bool:
     return True
 
 
-def bind_parameters(path: Path, scope: Scope, function: Function, args: Arguments) -> bool:
-    """Put arguments into a function's scope; False where they do not fit."""
-    params = function.node.params
-    if function.owner is not None and args.positional:
-        scope.receiver = args.positional[0]
-    names = [*params.posonly_params, *params.params]
-    rest = list(args.positional)
-    keywords = dict(args.keywords)
-    for param in names:
-        name = param.name.value
-        if rest:
-            scope.values[name] = rest.pop(0)
-        elif name in keywords:
-            scope.values[name] = keywords.pop(name)
-        elif args.unknown_star:
-            scope.values[name] = Unknown(name)
-        elif param.default is not None:
-            scope.values[name] = _default(path, function, param)
-        else:
-            return False
-    for param in params.kwonly_params:
-        name = param.name.value
-        if name in keywords:
-            scope.values[name] = keywords.pop(name)
-        elif args.unknown_star or param.default is None:
-            scope.values[name] = Unknown(name)
-        else:
-            scope.values[name] = _default(path, function, param)
-    if isinstance(params.star_arg, cst.Param):
-        scope.values[params.star_arg.name.value] = Sequence(None if args.unknown_star else rest, "tuple")
-    elif rest:
-        return False
-    if params.star_kwarg is not None:
-        entries: dict[object, Value] = dict(keywords.items())
-        scope.values[params.star_kwarg.name.value] = Mapping(entries, open=args.unknown_star)
-    elif keywords:
-        return False
-    return True
-
-
-def _default(path: Path, function: Function, param: cst.Param) -> Value:
-    """The default of a parameter, which was evaluated where the function was defined."""
-    from stridelint.linter.inference.expressions import evaluate
-
-    if function.defaults is not None and param.name.value in function.defaults:
-        return function.defaults[param.name.value]
-    assert param.default is not None
-    with path.mute(), path.grad(True):
-        return evaluate(path, function.scope, param.default)
-
-
 def instantiate(path: Path, node: cst.CSTNode | None, cls: Class, args: Arguments) -> Value:
     """An object of a class of the file, its `__init__` run."""
     instance = Instance(cls)
@@ -442,7 +387,6 @@ def _dataclass_fields(path: Path, cls: Class) -> list[tuple[str, cst.BaseExpress
 def _fill_fields(
     path: Path, instance: Instance, fields: list[tuple[str, cst.BaseExpression | None, Scope]], args: Arguments
 ) -> None:
-    from stridelint.linter.inference.expressions import evaluate
 
     for index, (name, default, scope) in enumerate(fields):
         value = args.get(index, name)
@@ -456,7 +400,6 @@ def _fill_fields(
 
 def _field_default(path: Path, scope: Scope, node: cst.BaseExpression, value: Value) -> Value:
     """`field(default=...)`, `field(default_factory=...)` of dataclasses."""
-    from stridelint.linter.inference.expressions import evaluate
 
     if isinstance(node, cst.Call) and dotted_name(node.func).split(".")[-1] == "field":
         for arg in node.args:

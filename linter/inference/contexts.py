@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.path import Path, Raised
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.stores import assign
@@ -63,7 +64,6 @@ def within(path: Path, scope: Scope, items: Sequence[cst.WithItem], body: Callab
         except Raised:
             pass
         return
-    from stridelint.linter.inference.expressions import evaluate
 
     before = _modes(path)
     value = evaluate(path, scope, item.item)
@@ -217,7 +217,6 @@ def is_meant_to_fail(path: Path, scope: Scope, node: cst.BaseExpression) -> bool
 
 def _called(path: Path, scope: Scope, node: cst.BaseExpression) -> str:
     """The dotted name of what a call calls, if that is imported."""
-    from stridelint.linter.inference.expressions import evaluate
 
     if not isinstance(node, cst.Call) or not isinstance(node.func, (cst.Name, cst.Attribute)):
         return ""

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from stridelint.linter.inference.arguments import evaluate_arguments
 from stridelint.linter.inference.attributes import ClassBody
+from stridelint.linter.inference.dispatch import evaluate, execute_small
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.values import Class, Value
@@ -20,7 +22,6 @@ def parameters_of(node: cst.FunctionDef | cst.Lambda) -> Iterator[cst.Param]:
 
 def defaults(path: Path, scope: Scope, node: cst.FunctionDef | cst.Lambda) -> dict[str, Value]:
     """The defaults of a function's parameters, by name."""
-    from stridelint.linter.inference.expressions import evaluate
 
     return {
         param.name.value: evaluate(path, scope, param.default)
@@ -37,8 +38,6 @@ def of_function(path: Path, scope: Scope, node: cst.FunctionDef) -> dict[str, Va
 
 def of_class(path: Path, scope: Scope, cls: Class) -> None:
     """Evaluate the arguments of a class's decorators, the keywords behind its bases, and the statements of its body."""
-    from stridelint.linter.inference.expressions import evaluate
-    from stridelint.linter.inference.statements import execute_small
 
     _decorators(path, scope, cls.node)
     for keyword in cls.node.keywords:
@@ -54,7 +53,6 @@ def of_class(path: Path, scope: Scope, cls: Class) -> None:
 
 
 def _decorators(path: Path, scope: Scope, node: cst.FunctionDef | cst.ClassDef) -> None:
-    from stridelint.linter.inference.expressions import evaluate_arguments
 
     for decorator in node.decorators:
         if isinstance(decorator.decorator, cst.Call):

@@ -4,43 +4,37 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import comparisons, definitions, elements, operators, testing
+from stridelint.linter.inference import comparisons, comprehensions, definitions, operators, testing
+from stridelint.linter.inference.arguments import evaluate_arguments
 from stridelint.linter.inference.attributes import attribute
 from stridelint.linter.inference.bare_expressions import PLAIN_TEXT
+from stridelint.linter.inference.calls import call, special_form
+from stridelint.linter.inference.dispatch import EXPRESSIONS, evaluate
+from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.scopes import Comprehension, Scope, make_function
-from stridelint.linter.inference.subscripts import item
+from stridelint.linter.inference.scopes import Comprehension, Scope
+from stridelint.linter.inference.stores import assign
+from stridelint.linter.inference.subscripts import evaluate_index, item
 from stridelint.linter.inference.values import (
     FALSE,
     NONE,
     TRUE,
-    Arguments,
     Condition,
     Constant,
     Function,
     Mapping,
     Sequence,
-    Slice,
     TensorValue,
     Unknown,
     Value,
 )
 
-MAX_ELEMENTS = 64
 _MAX_TEXT = 200
 _MAX_IN_TEXT = 10**18
-
-
-def evaluate(path: Path, scope: Scope, node: cst.CSTNode) -> Value:
-    """The value of an expression."""
-    path.step()
-    handler = HANDLERS.get(type(node))
-    return handler(path, scope, node) if handler is not None else Unknown(type(node).__name__)
 
 
 def evaluate_call_statement(path: Path, scope: Scope, node: cst.BaseExpression) -> None:
@@ -49,24 +43,6 @@ def evaluate_call_statement(path: Path, scope: Scope, node: cst.BaseExpression) 
         HANDLERS[cst.Call](path, scope, node, True)
     else:
         evaluate(path, scope, node)
-
-
-def evaluate_discarded(path: Path, scope: Scope, node: cst.BaseExpression, statement: cst.CSTNode) -> Value:
-    """What a pure helper returns to a call statement that throws it away: a method of one of its parameters."""
-    function = path.frames[-1].function.node
-    names = {param.name.value for param in (*function.params.posonly_params, *function.params.params)}
-    if not (
-        isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Attribute)
-        and isinstance(node.func.value, cst.Name)
-        and node.func.value.value in names
-    ):
-        return evaluate(path, scope, node)
-    previous, path.discard_site = path.discard_site, statement
-    try:
-        return HANDLERS[cst.Call](path, scope, node, True)
-    finally:
-        path.discard_site = previous
 
 
 def _name(path: Path, scope: Scope, node: cst.Name) -> Value:
@@ -109,7 +85,7 @@ def _elements(path: Path, scope: Scope, nodes: Any) -> list[Value] | None:
     for element in nodes:
         value = evaluate(path, scope, element.value)
         if isinstance(element, cst.StarredElement):
-            inner, exhaustive = iterate(path, value)
+            inner, exhaustive = items_of(path, value)
             if not exhaustive:
                 return None
             items += inner
@@ -150,28 +126,6 @@ def _subscript(path: Path, scope: Scope, node: cst.Subscript) -> Value:
     owner, index = evaluate(path, scope, node.value), evaluate_index(path, scope, node)
     testing.subscripted(path, node.value, index)
     return item(path, owner, index, node)
-
-
-def evaluate_index(path: Path, scope: Scope, node: cst.Subscript) -> Value:
-    """What stands between the brackets: one value, or a tuple of them."""
-    parts: list[Value] = []
-    for element in node.slice:
-        part = element.slice
-        if isinstance(part, cst.Slice):
-            bounds = [
-                None if each is None else evaluate(path, scope, each) for each in (part.lower, part.upper, part.step)
-            ]
-            parts.append(Slice(*bounds))
-        elif isinstance(part, cst.Index) and part.star is None:
-            parts.append(evaluate(path, scope, part.value))
-        elif isinstance(part, cst.Index):
-            inner, exhaustive = iterate(path, evaluate(path, scope, part.value))
-            parts += inner if exhaustive else [Unknown()]
-    return parts[0] if len(parts) == 1 and not _has_comma(node) else Sequence(parts, "tuple")
-
-
-def _has_comma(node: cst.Subscript) -> bool:
-    return isinstance(node.slice[-1].comma, cst.Comma)
 
 
 def _unary(path: Path, scope: Scope, node: cst.UnaryOperation) -> Value:
@@ -220,8 +174,6 @@ def _if_expression(path: Path, scope: Scope, node: cst.IfExp) -> Value:
 
 
 def _call(path: Path, scope: Scope, node: cst.Call, discarded: bool = False) -> Value:
-    from stridelint.linter.inference.calls import call, special_form
-
     special = special_form(path, scope, node)
     if special is not None:
         return special
@@ -236,98 +188,13 @@ def _call(path: Path, scope: Scope, node: cst.Call, discarded: bool = False) -> 
         path.discarded = None
 
 
-def evaluate_arguments(path: Path, scope: Scope, node: cst.Call) -> Arguments:
-    """The arguments of a call; starred ones are spread where their items are known."""
-    args = Arguments()
-    for arg in node.args:
-        value = evaluate(path, scope, arg.value)
-        if arg.star == "*":
-            items, exhaustive = iterate(path, value)
-            if exhaustive and not args.unknown_star:
-                args.positional += items
-            else:
-                args.unknown_star = True
-        elif arg.star == "**":
-            if isinstance(value, Mapping):
-                args.keywords.update({key: each for key, each in value.entries.items() if isinstance(key, str)})
-                args.unknown_star |= value.open
-            else:
-                args.unknown_star = True
-        elif arg.keyword is not None:
-            args.keywords[arg.keyword.value] = value
-            args.nodes[arg.keyword.value] = arg.value
-        else:
-            args.nodes[len(args.positional)] = arg.value
-            args.positional.append(value)
-    return args
-
-
 def _lambda(path: Path, scope: Scope, node: cst.Lambda) -> Value:
     made = Function(node, scope)
     made.defaults = definitions.defaults(path, scope, node)
     return made
 
 
-def _comprehension(path: Path, scope: Scope, node: cst.ListComp | cst.GeneratorExp | cst.SetComp) -> Value:
-    items: list[Value] = []
-    exhaustive = _run_comprehension(
-        path, Comprehension(scope), node.for_in, lambda inner: items.append(evaluate(path, inner, node.elt))
-    )
-    if exhaustive:
-        return Sequence(items, "list")
-    same = isinstance(node.elt, (cst.Integer, cst.Float)) and len(items) == 1
-    return Sequence(None, "list", elements.repeated(path, items) if same else elements.like(path, items))
-
-
-def _dict_comprehension(path: Path, scope: Scope, node: cst.DictComp) -> Value:
-    result = Mapping()
-
-    def add(inner: Scope) -> None:
-        key = operators.hashable(evaluate(path, inner, node.key))
-        value = evaluate(path, inner, node.value)
-        if key is None:
-            elements.stored(path, result, value)
-        else:
-            result.entries[key] = value
-
-    if not _run_comprehension(path, Comprehension(scope), node.for_in, add) and not result.open:
-        result.element = elements.of_mapping(path, result)
-        result.open = True
-    return result
-
-
-def _run_comprehension(path: Path, scope: Scope, clause: cst.CompFor, body: Callable[[Scope], None]) -> bool:
-    """Run a comprehension's body for each choice; False where the choices are not all known."""
-    from stridelint.linter.inference.stores import assign
-
-    items, exhaustive = iterate(path, evaluate(path, scope, clause.iter))
-    if len(items) > MAX_ELEMENTS:
-        items, exhaustive = items[:1], False
-    for each in items if exhaustive else items[:1]:
-        path.step()
-        assign(path, scope, clause.target, each, clause)
-        tests = [evaluate(path, scope, condition.test) for condition in clause.ifs]
-        if any(path.known_truth(test) is None for test in tests):
-            exhaustive = False
-        elif not all(path.truth(test) for test in tests):
-            continue
-        if clause.inner_for_in is not None:
-            exhaustive &= _run_comprehension(path, scope, clause.inner_for_in, body)
-        else:
-            body(scope)
-    return exhaustive
-
-
-def iterate(path: Path, value: Value) -> tuple[list[Value], bool]:
-    """The items of an iterable, and whether these are all: of an unknown one two that stand for the rest."""
-    from stridelint.linter.inference.iteration import items_of
-
-    return items_of(path, value)
-
-
 def _named(path: Path, scope: Scope, node: cst.NamedExpr) -> Value:
-    from stridelint.linter.inference.stores import assign
-
     value = evaluate(path, scope, node.value)
     while isinstance(scope, Comprehension) and scope.parent is not None:
         scope = scope.parent
@@ -352,7 +219,7 @@ def _yield(path: Path, scope: Scope, node: cst.Yield) -> Value:
     if at_yield is not None:
         at_yield(given)
     elif isinstance(node.value, cst.From):
-        items, exhaustive = iterate(path, given)
+        items, exhaustive = items_of(path, given)
         frame.yielded += items
         frame.repeats |= not exhaustive
     elif node.value is not None:
@@ -386,8 +253,8 @@ def _ellipsis(path: Path, scope: Scope, node: cst.Ellipsis) -> Value:
     return Constant(...)
 
 
-# A call takes one more argument: whether its result is thrown away. `observing` wraps these.
-HANDLERS: dict[type[cst.CSTNode], Callable[..., Value]] = {
+HANDLERS = EXPRESSIONS
+HANDLERS |= {
     cst.Name: _name,
     cst.Attribute: _attribute,
     cst.Integer: _number,
@@ -408,21 +275,12 @@ HANDLERS: dict[type[cst.CSTNode], Callable[..., Value]] = {
     cst.IfExp: _if_expression,
     cst.Call: _call,
     cst.Lambda: _lambda,
-    cst.ListComp: _comprehension,
-    cst.GeneratorExp: _comprehension,
-    cst.SetComp: _comprehension,
-    cst.DictComp: _dict_comprehension,
+    cst.ListComp: comprehensions.listed,
+    cst.GeneratorExp: comprehensions.listed,
+    cst.SetComp: comprehensions.listed,
+    cst.DictComp: comprehensions.mapped,
     cst.NamedExpr: _named,
     cst.Await: _await,
     cst.Yield: _yield,
     cst.Ellipsis: _ellipsis,
 }
-
-__all__ = [
-    "evaluate",
-    "evaluate_arguments",
-    "evaluate_call_statement",
-    "evaluate_index",
-    "iterate",
-    "make_function",
-]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.comparisons import equal, identical
-from stridelint.linter.inference.expressions import evaluate
+from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.operators import hashable
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import CAPTURES, Scope, bound_names

@@ -7,6 +7,7 @@ import libcst as cst
 from stridelint.linter.inference import assumptions
 from stridelint.linter.inference.attributes import class_scope, decorator_names
 from stridelint.linter.inference.calls import instantiate
+from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.own_attributes import changed_later
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised
 from stridelint.linter.inference.program import Program
@@ -135,7 +136,6 @@ def arguments(path: Path, scope: Scope, node: cst.FunctionDef, skip: int) -> Arg
 
 def argument(path: Path, scope: Scope, param: cst.Param, defaulted: set[str]) -> Value:
     """A parameter's value when only the function is read."""
-    from stridelint.linter.inference.expressions import evaluate
 
     name = param.name.value
     if param.default is not None:
@@ -162,7 +162,6 @@ def _is_telling(default: Value) -> bool:
 
 def from_annotation(path: Path, scope: Scope, node: cst.BaseExpression, name: str) -> Value | None:
     """A value of the annotated type; None where the type tells nothing."""
-    from stridelint.linter.inference.expressions import evaluate
 
     if isinstance(node, cst.SimpleString):
         text = str(node.evaluated_value)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import ModuleScope, Scope, dotted_name, flat_statements
@@ -163,7 +164,6 @@ def _own_names(node: cst.FunctionDef, owner: cst.ClassDef | None) -> tuple[str, 
 
 
 def _names(path: Path, scope: Scope, call: cst.Call) -> tuple[str, ...]:
-    from stridelint.linter.inference.expressions import evaluate
 
     with path.mute():
         value = evaluate(path, scope, call.args[0].value)
@@ -194,7 +194,6 @@ def _names(path: Path, scope: Scope, call: cst.Call) -> tuple[str, ...]:
 def _choices(
     path: Path, scope: ModuleScope, call: cst.Call, names: tuple[str, ...], written: cst.BaseExpression
 ) -> Choices:
-    from stridelint.linter.inference.expressions import evaluate
 
     with path.mute():
         items, exhaustive = items_of(path, evaluate(path, scope, written))

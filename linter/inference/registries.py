@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from stridelint.linter.inference.dispatch import evaluate, execute_small
 from stridelint.linter.inference.values import Class, Function, Instance, Mapping, Sequence, Value, forget_items
 from stridelint.rules.forms.walking import beginning_of, walk
 
@@ -88,7 +89,6 @@ def complete(path: Path, scope: ModuleScope, name: str, value: Value) -> None:
     if isinstance(value, Instance):
         return
     from stridelint.linter.inference.path import Raised
-    from stridelint.linter.inference.statements import execute_small
 
     with path.mute(), path.grad(True):
         for statement in fillers.stores[:MAX_STORES]:
@@ -150,9 +150,7 @@ def _mentions(statement: cst.CSTNode, key: object) -> bool:
 def _register(path: Path, scope: ModuleScope, statement: cst.CSTNode) -> None:
     """Run a statement for what it registers; a function or class stays what its name stands for."""
     from stridelint.linter.inference.calls import decorated, wrapped
-    from stridelint.linter.inference.expressions import evaluate
     from stridelint.linter.inference.path import Raised
-    from stridelint.linter.inference.statements import execute_small
 
     try:
         with path.mute(), path.grad(True):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from stridelint.linter.inference import refilled, registries
+from stridelint.linter.inference.dispatch import evaluate, execute_small
 from stridelint.linter.inference.imports import absolute, imported
 from stridelint.linter.inference.values import Class, External, Function, Unknown, Value
 from stridelint.rules.contract.answers import Confidence
@@ -325,7 +326,6 @@ class ModuleScope(Scope):
         return None
 
     def _evaluate(self, path: Path, name: str, binding: Binding) -> Value | None:
-        from stridelint.linter.inference.statements import execute_small
 
         self._pending.add(name)
         try:
@@ -356,7 +356,6 @@ def make_function(path: Path, scope: Scope, node: cst.FunctionDef) -> Value:
 
 def make_class(path: Path, scope: Scope, node: cst.ClassDef) -> Class:
     """The value that `class` binds; its body is looked at when attributes are asked for."""
-    from stridelint.linter.inference.expressions import evaluate
 
     with path.mute():
         bases = [evaluate(path, scope, base.value) for base in node.bases if base.keyword is None]

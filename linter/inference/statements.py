@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import libcst as cst
 
 from stridelint.linter.inference import contexts, definitions, demands, elements, matching, testing, trials
 from stridelint.linter.inference.attributes import find_method
-from stridelint.linter.inference.expressions import (
-    evaluate,
-    evaluate_call_statement,
-    evaluate_discarded,
-    iterate,
-)
+from stridelint.linter.inference.dispatch import STATEMENTS, evaluate, evaluate_discarded, execute, execute_small
+from stridelint.linter.inference.expressions import evaluate_call_statement
+from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.operators import augmented
 from stridelint.linter.inference.own_attributes import own_name
 from stridelint.linter.inference.path import Broke, Continued, Path, Raised, Returned
 from stridelint.linter.inference.scopes import (
-    ModuleScope,
     Scope,
-    blocks_of,
     bound_names,
     imported_names,
     make_class,
@@ -50,27 +44,6 @@ from stridelint.rules.forms.walking import children, walk
 MAX_UNROLLED = 12
 UNKNOWN_ITERATIONS = 2
 _REGISTERING = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
-
-
-def execute(
-    path: Path, scope: Scope, body: Sequence[cst.BaseStatement | cst.BaseSmallStatement] | cst.BaseSuite
-) -> None:
-    """Run the statements of a block."""
-    statements: Iterable[cst.CSTNode] = body.body if isinstance(body, cst.BaseSuite) else body
-    for statement in statements:
-        if isinstance(statement, cst.SimpleStatementLine):
-            for small in statement.body:
-                execute_small(path, scope, small)
-        else:
-            execute_small(path, scope, statement)
-
-
-def execute_small(path: Path, scope: Scope, statement: cst.CSTNode) -> None:
-    """Run one statement, small or compound."""
-    path.step()
-    handler = HANDLERS.get(type(statement))
-    if handler is not None:
-        handler(path, scope, statement)
 
 
 def _expr(path: Path, scope: Scope, node: cst.Expr) -> None:
@@ -173,7 +146,7 @@ def assigned_names(node: cst.CSTNode) -> set[str]:
 
 
 def _for(path: Path, scope: Scope, node: cst.For) -> None:
-    items, exhaustive = iterate(path, evaluate(path, scope, node.iter))
+    items, exhaustive = items_of(path, evaluate(path, scope, node.iter))
     if len(items) > MAX_UNROLLED:
         items, exhaustive = items[:UNKNOWN_ITERATIONS], False
     with unknown_repetition(path, scope, node.body, not exhaustive):
@@ -430,8 +403,8 @@ def _delete(path: Path, scope: Scope, node: cst.Del) -> None:
         scope.values.pop(name, None)
 
 
-# `observing` wraps these.
-HANDLERS: dict[type[cst.CSTNode], Callable[[Path, Scope, Any], None]] = {
+HANDLERS = STATEMENTS
+HANDLERS |= {
     cst.Expr: _expr,
     cst.Assign: _assign,
     cst.AnnAssign: _ann_assign,
@@ -457,4 +430,4 @@ HANDLERS: dict[type[cst.CSTNode], Callable[[Path, Scope, Any], None]] = {
     cst.Del: _delete,
 }
 
-__all__ = ["ModuleScope", "blocks_of", "execute", "execute_small"]
+__all__ = ["HANDLERS", "execute"]

@@ -6,8 +6,10 @@ import libcst as cst
 
 from stridelint.linter.inference import elements, named_tuples, operators
 from stridelint.linter.inference.attributes import set_attribute
+from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
+from stridelint.linter.inference.subscripts import evaluate_index
 from stridelint.linter.inference.values import (
     Instance,
     Mapping,
@@ -95,7 +97,6 @@ def _tensor_rows(path: Path, tensor: TensorValue, count: int) -> list[Value]:
 
 
 def _set_attribute(path: Path, scope: Scope, target: cst.Attribute, value: Value) -> None:
-    from stridelint.linter.inference.expressions import evaluate
 
     owner = evaluate(path, scope, target.value)
     name = target.attr.value
@@ -125,7 +126,6 @@ def _set_tensor_attribute(path: Path, tensor: TensorValue, name: str, value: Val
 
 
 def _set_item(path: Path, scope: Scope, target: cst.Subscript, value: Value, node: cst.CSTNode) -> None:
-    from stridelint.linter.inference.expressions import evaluate, evaluate_index
 
     owner = evaluate(path, scope, target.value)
     index = evaluate_index(path, scope, target)

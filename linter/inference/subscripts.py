@@ -5,7 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference import elements, named_tuples, operators
+from stridelint.linter.inference.dispatch import evaluate
+from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
@@ -326,3 +329,25 @@ def _advanced_shape(path: Path, shape: Dims | None, parts: list[Value]) -> Dims 
         else:
             return None
     return shapes.advanced_index(tuple(kept), indices)
+
+
+def evaluate_index(path: Path, scope: Scope, node: cst.Subscript) -> Value:
+    """What stands between the brackets: one value, or a tuple of them."""
+    parts: list[Value] = []
+    for element in node.slice:
+        part = element.slice
+        if isinstance(part, cst.Slice):
+            bounds = [
+                None if each is None else evaluate(path, scope, each) for each in (part.lower, part.upper, part.step)
+            ]
+            parts.append(Slice(*bounds))
+        elif isinstance(part, cst.Index) and part.star is None:
+            parts.append(evaluate(path, scope, part.value))
+        elif isinstance(part, cst.Index):
+            inner, exhaustive = items_of(path, evaluate(path, scope, part.value))
+            parts += inner if exhaustive else [Unknown()]
+    return parts[0] if len(parts) == 1 and not _has_comma(node) else Sequence(parts, "tuple")
+
+
+def _has_comma(node: cst.Subscript) -> bool:
+    return isinstance(node.slice[-1].comma, cst.Comma)

@@ -1,0 +1,68 @@
+"""Reading code along a path: an expression is evaluated, a statement executed, by the handler of its kind of node.
+
+`expressions` and `statements` enter the handlers. What these call, and what meets code again (a function's body, a default,
+what fills a container), asks here and so needs to import neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from stridelint.linter.inference.values import Unknown, Value
+
+if TYPE_CHECKING:
+    from stridelint.linter.inference.path import Path
+    from stridelint.linter.inference.scopes import Scope
+
+# The handler of a call takes one more argument: whether its result is thrown away. `observing` wraps these.
+EXPRESSIONS: dict[type[cst.CSTNode], Callable[..., Value]] = {}
+STATEMENTS: dict[type[cst.CSTNode], Callable[[Path, Scope, Any], None]] = {}
+
+
+def evaluate(path: Path, scope: Scope, node: cst.CSTNode) -> Value:
+    """The value of an expression."""
+    path.step()
+    handler = EXPRESSIONS.get(type(node))
+    return handler(path, scope, node) if handler is not None else Unknown(type(node).__name__)
+
+
+def evaluate_discarded(path: Path, scope: Scope, node: cst.BaseExpression, statement: cst.CSTNode) -> Value:
+    """What a pure helper returns to a call statement that throws it away: a method of one of its parameters."""
+    function = path.frames[-1].function.node
+    names = {param.name.value for param in (*function.params.posonly_params, *function.params.params)}
+    if not (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and isinstance(node.func.value, cst.Name)
+        and node.func.value.value in names
+    ):
+        return evaluate(path, scope, node)
+    previous, path.discard_site = path.discard_site, statement
+    try:
+        return EXPRESSIONS[cst.Call](path, scope, node, True)
+    finally:
+        path.discard_site = previous
+
+
+def execute(
+    path: Path, scope: Scope, body: Sequence[cst.BaseStatement | cst.BaseSmallStatement] | cst.BaseSuite
+) -> None:
+    """Run the statements of a block."""
+    statements: Iterable[cst.CSTNode] = body.body if isinstance(body, cst.BaseSuite) else body
+    for statement in statements:
+        if isinstance(statement, cst.SimpleStatementLine):
+            for small in statement.body:
+                execute_small(path, scope, small)
+        else:
+            execute_small(path, scope, statement)
+
+
+def execute_small(path: Path, scope: Scope, statement: cst.CSTNode) -> None:
+    """Run one statement, small or compound."""
+    path.step()
+    handler = STATEMENTS.get(type(statement))
+    if handler is not None:
+        handler(path, scope, statement)
