@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     import libcst
 
+    from stridelint.linter.imported_modules import Modules
     from stridelint.linter.inference import Analysis
-    from stridelint.linter.project import Modules, Project
+    from stridelint.linter.project import Project
     from stridelint.linter.relevance import Plan
     from stridelint.linter.selection import Selection
     from stridelint.rules.rule import Rule
@@ -283,9 +284,12 @@ def _rejected(text: str) -> str:
 
 def _modules(file: _File, *, exact: bool) -> Modules | None:
     """The other files of the project, from where imports are followed."""
-    from stridelint.linter.project import Modules
+    if file.project is None:
+        return None
+    with phase("import"):
+        from stridelint.linter.imported_modules import Modules
 
-    return None if file.project is None else Modules(file.project, exact)
+    return Modules(file.project, exact)
 
 
 def _reader(file: _File, plan: Plan, modules: Modules | None, **options: Any) -> Analyse:

@@ -1,4 +1,4 @@
-"""The project under check, for imports between its files: which file a module's name stands for, and that file's tree.
+"""The project under check, for imports between its files: which file a module's name stands for, and what was asked of it.
 
 Only files found in the folders of the run belong to it, so nothing is read that the user did not ask for. A module is
 looked for where Python would: in the folder that holds the importing file's outermost package, which for a script is its
@@ -12,21 +12,12 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stridelint.linter import screen, source
-from stridelint.linter.statistics import phase
+from stridelint.linter import source
 
 if TYPE_CHECKING:
     import ast
-
-    import libcst
-
-    from stridelint.linter.inference.imports import Imported
-
-# How many modules a process keeps, and how large a module may be to be followed.
-_KEPT = 128
-_LARGEST = 400_000
 
 
 class Project(NamedTuple):
@@ -182,49 +173,6 @@ def project_of(paths: Iterable[str], arguments: Iterable[str]) -> Project:
     return Project(files, tuple(each for each in folders if os.path.join(each, "__init__.py") not in files))
 
 
-class Modules:
-    """The other modules that reading one file brings in; see `inference.imports.Imports`.
-
-    exact: with LibCST's own trees, which know their positions.
-    """
-
-    def __init__(self, project: Project, exact: bool) -> None:
-        self._project = project
-        self._exact = exact
-        self.loaded: dict[str, Imported] = {}
-
-    def load(self, dotted: str, importer: str) -> Imported | None:
-        """The module of an absolute dotted name; None if it is not of the project or cannot be read."""
-        from stridelint.linter.inference.imports import Imported
-
-        path = self._project.find(dotted, importer)
-        if path is None:
-            return None
-        if path not in self.loaded:
-            digest, tree = _tree(path, self._exact)
-            if self._project.asked is not None:
-                self._project.asked.read[path] = digest
-            if tree is None:
-                return None
-            self.loaded[path] = Imported(path, self._project.package(path), *tree)
-        return self.loaded[path]
-
-    def source(self, node: libcst.CSTNode) -> str:
-        """How a node of one of these modules is written.
-
-        Raises:
-            Unsupported: it is of none of them.
-        """
-        from stridelint.linter.inference.bare_nodes import Unsupported
-
-        for each in self.loaded.values():
-            try:
-                return each.source(node)
-            except Unsupported:
-                continue
-        raise Unsupported("the text of a node of another file")
-
-
 class Names(NamedTuple):
     """The names that a file's top-level imports bring in from the project's own modules.
 
@@ -300,7 +248,7 @@ def _makes_unusual(project: Project, path: str, name: str) -> bool:
 
 def makers_in(path: str) -> tuple[str, frozenset[str]]:
     """The digest of a file, and the names of its functions if it makes an unusual tensor."""
-    state = _state(path)
+    state = source.state_of(path)
     return ("", frozenset()) if state is None else _makers_in(path, *state)
 
 
@@ -320,52 +268,3 @@ def _makers_in(path: str, changed: int, size: int) -> tuple[str, frozenset[str]]
             if b"channels_last" in body
         }
     return source.digest(data), frozenset(makers)
-
-
-def _state(path: str) -> tuple[int, int] | None:
-    """When a file was changed, and its size."""
-    try:
-        state = os.stat(path)
-    except OSError:
-        return None
-    return state.st_mtime_ns, state.st_size
-
-
-_Tree: TypeAlias = "tuple[libcst.Module, Callable[[libcst.CSTNode], str]]"
-
-
-def _tree(path: str, exact: bool) -> tuple[str, _Tree | None]:
-    """The digest of a file ("" where that does not matter, or it cannot be read), and its tree."""
-    state = _state(path)
-    return ("", None) if state is None else _parsed(path, *state, exact)
-
-
-@functools.lru_cache(maxsize=_KEPT)
-def _parsed(path: str, changed: int, size: int, exact: bool) -> tuple[str, _Tree | None]:
-    """The digest and tree of a file in one state (`changed`, `size`); no tree where it cannot be parsed."""
-    import libcst
-
-    from stridelint.linter.inference.bare_nodes import Unsupported
-    from stridelint.linter.inference.bare_tree import BareTree
-    from stridelint.rules.forms.walking import source_code
-
-    try:
-        file = source.read(path)
-    except source.Unreadable:
-        return "", None
-    digest = source.digest(file.data)
-    if len(file.data) > _LARGEST:
-        return digest, None
-    try:
-        text = file.text
-        if exact:
-            with phase("libcst"):
-                return digest, (libcst.parse_module(text), source_code)
-        tree = screen.parse(text)
-        if screen.Code(tree).depth > screen.MAX_DEPTH:
-            return digest, None
-        with phase("nodes"):
-            bare = BareTree(tree)
-        return digest, (bare.module, bare.source)
-    except (screen.Unparsable, Unsupported, libcst.ParserSyntaxError, RecursionError):
-        return digest, None

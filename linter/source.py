@@ -74,6 +74,15 @@ def from_bytes(path: str, data: bytes, explicit: bool = False) -> Source:
     return file
 
 
+def state_of(path: str) -> tuple[int, int] | None:
+    """When a file was changed, and its size; None if there is none."""
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return state.st_mtime_ns, state.st_size
+
+
 def digest(data: bytes) -> str:
     """What tells whether the bytes of a file are the same as before."""
     import hashlib
