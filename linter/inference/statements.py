@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, definitions, demands, elements, matching, testing, trials
+from stridelint.linter.inference import contexts, definitions, demands, loops, matching, testing, trials
 from stridelint.linter.inference.attributes import find_method
+from stridelint.linter.inference.calls import decorated, wrapped
 from stridelint.linter.inference.dispatch import STATEMENTS, evaluate, evaluate_discarded, execute, execute_small
 from stridelint.linter.inference.expressions import evaluate_call_statement
-from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.operators import augmented
 from stridelint.linter.inference.own_attributes import own_name
 from stridelint.linter.inference.path import Broke, Continued, Path, Raised, Returned
 from stridelint.linter.inference.scopes import (
     Scope,
-    bound_names,
     imported_names,
     make_class,
     make_function,
@@ -28,21 +26,13 @@ from stridelint.linter.inference.stores import assign
 from stridelint.linter.inference.values import (
     NONE,
     Class,
-    Constant,
     Function,
     Instance,
-    Number,
-    SizeValue,
-    TensorValue,
     Unknown,
     Value,
-    as_dim,
 )
-from stridelint.rules.contract.sizes import Size
-from stridelint.rules.forms.walking import children, walk
+from stridelint.rules.forms.walking import walk
 
-MAX_UNROLLED = 12
-UNKNOWN_ITERATIONS = 2
 _REGISTERING = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
 
 
@@ -124,124 +114,6 @@ def _if(path: Path, scope: Scope, node: cst.If) -> None:
         execute(path, scope, node.orelse.body)
 
 
-def havoc(path: Path, scope: Scope, body: cst.CSTNode) -> None:
-    """Forget every name assigned in a block that ran some number of times."""
-    for name in path.program.once(body, assigned_names, body):
-        scope.bind(name, Unknown(name))
-
-
-_SCOPES = frozenset({cst.FunctionDef, cst.ClassDef, cst.Lambda})
-
-
-def assigned_names(node: cst.CSTNode) -> set[str]:
-    """Plain names bound anywhere in a block (not in nested functions)."""
-    found: set[str] = set()
-    waiting = [node]
-    while waiting:
-        each = waiting.pop()
-        found.update(bound_names(each))
-        if type(each) not in _SCOPES:
-            waiting += children(each)
-    return found
-
-
-def _for(path: Path, scope: Scope, node: cst.For) -> None:
-    items, exhaustive = items_of(path, evaluate(path, scope, node.iter))
-    if len(items) > MAX_UNROLLED:
-        items, exhaustive = items[:UNKNOWN_ITERATIONS], False
-    with unknown_repetition(path, scope, node.body, not exhaustive):
-        for item in items:
-            path.step()
-            assign(path, scope, node.target, item, node)
-            if not _goes_on(path, scope, node.body):
-                return
-    if node.orelse is not None:
-        execute(path, scope, node.orelse.body)
-
-
-def _goes_on(path: Path, scope: Scope, body: cst.BaseSuite) -> bool:
-    """Run a loop's body once; False where it breaks."""
-    try:
-        execute(path, scope, body)
-    except Continued:
-        return True
-    except Broke:
-        return False
-    return True
-
-
-def _while(path: Path, scope: Scope, node: cst.While) -> None:
-    unknown = 0
-    with unknown_repetition(path, scope, node.body, True):
-        for round_ in range(MAX_UNROLLED):
-            test = evaluate(path, scope, node.test)
-            known = path.known_truth(test)
-            if known is None:
-                unknown += 1
-                if unknown > UNKNOWN_ITERATIONS:
-                    return
-            elif (
-                known and isinstance(node.test, cst.Name) and node.test.value == "True" and round_ >= UNKNOWN_ITERATIONS
-            ):
-                return
-            with path.considering(node):
-                if not path.truth(test):
-                    break
-            if not _goes_on(path, scope, node.body):
-                return
-    if node.orelse is not None:
-        execute(path, scope, node.orelse.body)
-
-
-@contextmanager
-def unknown_repetition(path: Path, scope: Scope, body: cst.CSTNode, unknown: bool) -> Iterator[None]:
-    """A block that runs some number of times; afterwards, what depends on how often is not known."""
-    if not unknown:
-        yield
-        return
-    if path.frames:
-        path.frames[-1].repeats = True
-    names = path.program.once(body, assigned_names, body)
-    before = {name: (scope.values.get(name), snapshot(scope.values.get(name))) for name in names}
-    outer, path.grown = path.grown, []
-    try:
-        yield
-    finally:
-        for sequence in path.grown:
-            sequence.element = elements.like(path, sequence.items or ()) or sequence.element
-            sequence.items = None
-        path.grown = outer
-        for name, (value, known) in before.items():
-            if name in scope.values and value is not None:
-                scope.values[name] = settled(scope.values[name], known)
-
-
-def snapshot(value: Value | None) -> object:
-    """What a name stood for before a loop, to see whether it changes."""
-    if isinstance(value, TensorValue):
-        return value.facts.shape
-    dim = as_dim(value)
-    return dim if dim is not None else getattr(value, "value", None)
-
-
-def settled(value: Value, before: object) -> Value:
-    """A value after a loop that may have run any number of times: numbers and sizes that changed are not known."""
-    if snapshot(value) == before:
-        return value
-    if as_dim(value) is not None:
-        return SizeValue(Size.fresh("count"))
-    if isinstance(value, Constant) and isinstance(value.value, (float, complex)):
-        return Number("float" if isinstance(value.value, float) else "complex")
-    shape = value.facts.shape if isinstance(value, TensorValue) else None
-    if isinstance(value, TensorValue) and shape is not None and isinstance(before, tuple):
-        if len(before) != len(shape):
-            value.facts = value.facts.but(shape=None, strides=None)
-        else:
-            sizes = tuple(new if new == old else Size.fresh() for new, old in zip(shape, before))
-            value.facts = value.facts.but(shape=sizes, strides=None)
-    return value
-
-
 def _with(path: Path, scope: Scope, node: cst.With) -> None:
     contexts.within(path, scope, node.items, lambda: execute(path, scope, node.body))
 
@@ -249,7 +121,7 @@ def _with(path: Path, scope: Scope, node: cst.With) -> None:
 def _try(path: Path, scope: Scope, node: cst.Try | cst.TryStar) -> None:
     try:
         if node.handlers and path.decide(("raises", id(node)), False):
-            havoc(path, scope, node.body)
+            loops.havoc(path, scope, node.body)
             choice = 0
             while choice < len(node.handlers) - 1 and not path.decide(("handler", id(node), choice), True):
                 choice += 1
@@ -334,8 +206,6 @@ def _function(path: Path, scope: Scope, node: cst.FunctionDef) -> None:
     if isinstance(value, Function):
         value.defaults = given
     if node.decorators and isinstance(value, Function) and any(_keeps(path, scope, each) for each in node.decorators):
-        from stridelint.linter.inference.calls import decorated
-
         changed = decorated(path, value)
         value = value if isinstance(changed, Unknown) else changed
     scope.bind(node.name.value, value)
@@ -357,8 +227,6 @@ def _class(path: Path, scope: Scope, node: cst.ClassDef) -> None:
         definitions.of_class(path, scope, made)
     for decorator in reversed(node.decorators):
         if _keeps(path, scope, decorator):
-            from stridelint.linter.inference.calls import wrapped
-
             with path.mute():
                 changed = wrapped(path, evaluate(path, scope, decorator.decorator), made)
             if isinstance(changed, Class):
@@ -411,8 +279,8 @@ HANDLERS |= {
     cst.AugAssign: _aug_assign,
     cst.Return: _return,
     cst.If: _if,
-    cst.For: _for,
-    cst.While: _while,
+    cst.For: loops.for_,
+    cst.While: loops.while_,
     cst.With: _with,
     cst.Try: _try,
     cst.TryStar: _try,
