@@ -8,12 +8,12 @@ Imports LibCST, so rules import this module only when they judge a file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
 
+from stridelint.rules.forms.format_choices import format_after, format_given, is_given, means_format
 from stridelint.rules.forms.layout_questions import (
     CHANNELS_LAST,
     asked_format,
@@ -26,7 +26,6 @@ from stridelint.rules.forms.layout_questions import (
 )
 from stridelint.rules.forms.walking import below, children
 
-_FORMAT_WORD = re.compile(r"channels?_?last|nhwc|memory_?format|channels?_?first", re.IGNORECASE)
 _SIZES = frozenset({"shape", "size", "numel"})
 
 
@@ -90,7 +89,9 @@ class _Finder:
         if isinstance(node, cst.IfExp):
             yield from self.chosen(node.test, format_of(node.body), format_of(node.orelse))
         elif isinstance(node, cst.If):
-            yield from self.chosen(node.test, _result(node.body), _result(node.orelse) or _after(node, around))
+            yield from self.chosen(
+                node.test, format_given(node.body), format_given(node.orelse) or format_after(node, around)
+            )
         elif isinstance(node, cst.Comparison):
             yield from self.compared(node, around)
         elif isinstance(node, cst.Call):
@@ -132,7 +133,7 @@ class _Finder:
             if self.is_strides(strides) and (listed or (is_strides(other) and _in_channels_last(other))):
                 yield Guess(node, "strides", self.text(node))
                 return
-        if not _is_about_strides(*sides, self.known) or not _means_format(around):
+        if not _is_about_strides(*sides, self.known) or not means_format(around):
             return
         condition = _condition(node, around)
         first = next(each for each in below(condition) if each is node or self.is_about_strides(each))
@@ -166,7 +167,7 @@ class _Finder:
                 and each.target.value == name
             ):
                 formats = [format_of(part) for part in below(each.iter)]
-                if any(found in CHANNELS_LAST for found in formats) and _gives(around, each, name):
+                if any(found in CHANNELS_LAST for found in formats) and is_given(around, each, name):
                     yield Guess(node, "channels_last", self.text(node))
                 return
 
@@ -252,32 +253,6 @@ def _claims(node: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
         yield node
 
 
-def _result(block: cst.CSTNode | None) -> str:
-    """The format that a block returns or assigns, where it does nothing else."""
-    if isinstance(block, cst.Else):
-        block = block.body
-    if isinstance(block, cst.If):
-        return _result(block.body)
-    statements = block.body if isinstance(block, cst.BaseSuite) else [block] if block is not None else []
-    small = [
-        each for line in statements for each in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])
-    ]
-    if len(small) != 1 or not isinstance(small[0], (cst.Return, cst.Assign)):
-        return ""
-    return format_of(small[0].value)
-
-
-def _after(node: cst.If, around: tuple[cst.CSTNode, ...]) -> str:
-    """The format that is returned after the `if`, or was assigned before it."""
-    block = next((each for each in reversed(around) if isinstance(each, (cst.IndentedBlock, cst.Module))), None)
-    if block is None or node not in block.body:
-        return ""
-    position = list(block.body).index(node)
-    if position + 1 < len(block.body) and (found := _result(block.body[position + 1])):
-        return found
-    return next((found for each in reversed(block.body[:position]) if (found := _result(each))), "")
-
-
 def _is_about_strides(left: cst.CSTNode, right: cst.CSTNode, known: dict[str, str]) -> bool:
     """A stride compared with a number, a size or another one; a last axis that is dense says nothing about formats."""
     if stride_axis(left, known) is None:
@@ -311,19 +286,6 @@ def _in_channels_last(strides: cst.CSTNode) -> bool:
     )
 
 
-def _gives(around: tuple[cst.CSTNode, ...], loop: cst.CSTNode, name: str) -> bool:
-    """What a loop tries is what comes out of it: returned, assigned, or the elements of a comprehension."""
-    inside = around[around.index(loop) + 1 :]
-    if isinstance(loop, cst.CompFor):
-        owner = around[around.index(loop) - 1]
-        return isinstance(getattr(owner, "elt", None), cst.Name) and getattr(owner, "elt").value == name  # noqa: B009
-    guard = next((each for each in inside if isinstance(each, cst.If)), None)
-    return guard is not None and any(
-        isinstance(each, (cst.Return, cst.Assign)) and isinstance(each.value, cst.Name) and each.value.value == name
-        for each in below(guard.body)
-    )
-
-
 def _asks_for_sizes(test: cst.CSTNode, but: cst.CSTNode | None = None) -> bool:
     """Sizes are looked at, too (`but` for one comparison): the ambiguous shapes are taken care of."""
     own = set(below(but)) if but is not None else set()
@@ -341,23 +303,3 @@ def _condition(node: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> cst.CSTNod
             break
         node = each
     return node
-
-
-def _means_format(around: tuple[cst.CSTNode, ...]) -> bool:
-    """The function's or target's name, or what is done if the test holds, speaks of a memory format."""
-    for each in reversed(around):
-        if isinstance(each, cst.FunctionDef):
-            return bool(_FORMAT_WORD.search(each.name.value))
-        if isinstance(each, cst.Assign) and any(_speaks(target.target) for target in each.targets):
-            return True
-        if isinstance(each, cst.If) and _speaks(each.body):
-            return True
-        if isinstance(each, cst.IfExp) and (_speaks(each.body) or _speaks(each.orelse)):
-            return True
-        if isinstance(each, cst.Arg) and each.keyword is not None and _FORMAT_WORD.search(each.keyword.value):
-            return True
-    return False
-
-
-def _speaks(node: cst.CSTNode) -> bool:
-    return any(isinstance(each, cst.Name) and _FORMAT_WORD.search(each.value) for each in below(node))

@@ -1,0 +1,74 @@
+"""What code makes of a question about strides: the memory format that it returns, assigns or speaks of.
+
+Imports LibCST, so rules import this module only when they judge a file.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from stridelint.rules.forms.layout_questions import format_of
+from stridelint.rules.forms.walking import below
+
+_FORMAT_WORD = re.compile(r"channels?_?last|nhwc|memory_?format|channels?_?first", re.IGNORECASE)
+
+
+def format_given(block: cst.CSTNode | None) -> str:
+    """The format that a block returns or assigns, where it does nothing else."""
+    if isinstance(block, cst.Else):
+        block = block.body
+    if isinstance(block, cst.If):
+        return format_given(block.body)
+    statements = block.body if isinstance(block, cst.BaseSuite) else [block] if block is not None else []
+    small = [
+        each for line in statements for each in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])
+    ]
+    if len(small) != 1 or not isinstance(small[0], (cst.Return, cst.Assign)):
+        return ""
+    return format_of(small[0].value)
+
+
+def format_after(node: cst.If, around: tuple[cst.CSTNode, ...]) -> str:
+    """The format that is returned after the `if`, or was assigned before it."""
+    block = next((each for each in reversed(around) if isinstance(each, (cst.IndentedBlock, cst.Module))), None)
+    if block is None or node not in block.body:
+        return ""
+    position = list(block.body).index(node)
+    if position + 1 < len(block.body) and (found := format_given(block.body[position + 1])):
+        return found
+    return next((found for each in reversed(block.body[:position]) if (found := format_given(each))), "")
+
+
+def is_given(around: tuple[cst.CSTNode, ...], loop: cst.CSTNode, name: str) -> bool:
+    """What a loop tries is what comes out of it: returned, assigned, or the elements of a comprehension."""
+    inside = around[around.index(loop) + 1 :]
+    if isinstance(loop, cst.CompFor):
+        owner = around[around.index(loop) - 1]
+        return isinstance(getattr(owner, "elt", None), cst.Name) and getattr(owner, "elt").value == name  # noqa: B009
+    guard = next((each for each in inside if isinstance(each, cst.If)), None)
+    return guard is not None and any(
+        isinstance(each, (cst.Return, cst.Assign)) and isinstance(each.value, cst.Name) and each.value.value == name
+        for each in below(guard.body)
+    )
+
+
+def means_format(around: tuple[cst.CSTNode, ...]) -> bool:
+    """The function's or target's name, or what is done if the test holds, speaks of a memory format."""
+    for each in reversed(around):
+        if isinstance(each, cst.FunctionDef):
+            return bool(_FORMAT_WORD.search(each.name.value))
+        if isinstance(each, cst.Assign) and any(_speaks(target.target) for target in each.targets):
+            return True
+        if isinstance(each, cst.If) and _speaks(each.body):
+            return True
+        if isinstance(each, cst.IfExp) and (_speaks(each.body) or _speaks(each.orelse)):
+            return True
+        if isinstance(each, cst.Arg) and each.keyword is not None and _FORMAT_WORD.search(each.keyword.value):
+            return True
+    return False
+
+
+def _speaks(node: cst.CSTNode) -> bool:
+    return any(isinstance(each, cst.Name) and _FORMAT_WORD.search(each.value) for each in below(node))
