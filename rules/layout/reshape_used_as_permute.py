@@ -12,7 +12,7 @@ from stridelint.rules.contract.facts import Dims
 from stridelint.rules.contract.sizes import Size
 from stridelint.rules.events import TensorEvent
 from stridelint.rules.findings import found, quoted, tuple_text
-from stridelint.rules.layout import screening
+from stridelint.rules.layout.reordered_sizes import reorders
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ tokens(torch.rand(2, 3, 4, 5))
     @classmethod
     def places(cls, nodes: Nodes) -> frozenset[str] | None:
         """Sizes are given in another order than they were read in."""
-        return screening.reorders(nodes, frozenset(RESHAPES))
+        return reorders(nodes, frozenset(RESHAPES))
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """The sizes asked for are those of the axes, in another order."""

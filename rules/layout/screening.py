@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from stridelint.rules.screening import Flow, Nodes, Steps, TensorFlow, is_text, name_of
-from stridelint.rules.screening.expressions import root_of
+from stridelint.rules.screening.expressions import integer_of, root_of
 
 # Views that cut pieces out of a tensor, in its order, or repeat them: what is computed from those is row-major again.
 _CUTTERS = frozenset(
@@ -208,7 +208,7 @@ def _is_nhwc_permutation(call: ast.Call) -> bool:
     values = call.args
     if len(values) in (1, 2) and isinstance(values[-1], (ast.Tuple, ast.List)):
         values = values[-1].elts
-    numbers = [_integer(each) for each in values]
+    numbers = [integer_of(each) for each in values]
     known = [number for number in numbers if number is not None]
     if len(known) < len(numbers) or not numbers or call.keywords:
         return True
@@ -216,82 +216,6 @@ def _is_nhwc_permutation(call: ast.Call) -> bool:
         return known[-2:] in ([-1, 1], [3, 1], [4, 1])
     rank = len(known)
     return rank in (4, 5) and [number % rank for number in known] == [0, rank - 1, *range(1, rank - 1)]
-
-
-def _integer(node: ast.expr) -> int | None:
-    """The value of an integer literal, which may be negative."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _integer(node.operand)
-        return None if inner is None else -inner
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
-
-
-def reorders(nodes: Nodes, reshapes: frozenset[str]) -> frozenset[str]:
-    """Where sizes are given to a reshape in another order than the axes they were read from, or as numbers only."""
-    axes: dict[tuple[str, str], int] = {}
-    shapes: set[tuple[str, str]] = set()
-    for node, unit in nodes.bindings:
-        if not isinstance(node, ast.Assign):
-            continue
-        whole = name_of(node.value) in ("shape", "size")
-        for target in node.targets:
-            parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
-            if parts and whole:
-                axes.update({(unit, name_of(each)): axis for axis, each in enumerate(parts)})
-            axis_read = _axis_read(node.value)
-            if isinstance(target, ast.Name) and axis_read is not None:
-                axes[unit, target.id] = axis_read
-            elif isinstance(target, ast.Name) and whole:
-                shapes.add((unit, target.id))
-    found = set()
-    for call, unit in nodes.calls:
-        if name_of(call.func) in reshapes and unit not in found and _is_reordered(call, unit, axes, shapes):
-            found.add(unit)
-    return frozenset(found)
-
-
-def _axis_read(node: ast.expr) -> int | None:
-    """The axis of `x.size(1)` or `x.shape[1]`."""
-    if isinstance(node, ast.Call) and name_of(node.func) == "size" and node.args:
-        return _integer(node.args[0])
-    return _integer(node.slice) if isinstance(node, ast.Subscript) and name_of(node.value) == "shape" else None
-
-
-def _factors(node: ast.expr) -> list[ast.expr]:
-    """The factors of a product, in order."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        return [*_factors(node.left), *_factors(node.right)]
-    return [node]
-
-
-def _is_reordered(call: ast.Call, unit: str, axes: dict[tuple[str, str], int], shapes: set[tuple[str, str]]) -> bool:
-    def axis_of(size: ast.expr) -> int | None:
-        if isinstance(size, ast.Subscript) and (unit, name_of(size.value)) in shapes:
-            return _integer(size.slice)
-        return axes.get((unit, name_of(size)), _axis_read(size))
-
-    sizes = call.args
-    if sizes and isinstance(sizes[-1], (ast.Tuple, ast.List)):
-        sizes = sizes[-1].elts
-    if len(sizes) < 3:
-        return False
-    sizes = [each for each in sizes if _integer(each) != 1]  # axes of size 1 stand in no order
-    if len({ast.dump(each) for each in sizes if _integer(each) != -1}) < 2:
-        return False
-    read = [axis_of(each) for each in sizes]
-    factors = [axis_of(factor) for each in sizes for factor in _factors(each)]
-    order = [axis if axis >= 0 else axis + _MANY for axis in factors if axis is not None]
-    unread = [each for each, axis in zip(sizes, read) if axis is None and _integer(each) is None]
-    if order != sorted(order) or len(set(order)) < len(order) or (not order and not unread):
-        return True
-    return any(
-        axis is not None and (axis < position if axis >= 0 else axis > position - len(sizes))
-        for position, axis in enumerate(read)
-    )
-
-
-# More axes than tensors have: those counted from the end come after all others.
-_MANY = 100
 
 
 class _Moved(TensorFlow):
@@ -313,7 +237,7 @@ def _moves_last_to_front(call: ast.Call) -> bool:
     values = call.args
     if values and isinstance(values[-1], (ast.Tuple, ast.List)):
         values = values[-1].elts
-    numbers = [_integer(each) for each in values]
+    numbers = [integer_of(each) for each in values]
     if None in numbers:
         return name_of(call.func) == "permute"
     known = [number for number in numbers if number is not None]

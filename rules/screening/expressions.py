@@ -64,3 +64,11 @@ def expressions_in(node: ast.AST) -> Iterator[ast.expr]:
             yield child
         elif isinstance(child, (ast.comprehension, ast.keyword, ast.slice)):
             yield from expressions_in(child)
+
+
+def integer_of(node: ast.expr) -> int | None:
+    """The value of an integer literal, which may be negative."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = integer_of(node.operand)
+        return None if inner is None else -inner
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
