@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, elements, outs, transforms
+from stridelint.linter.inference import contexts, decorators, elements, outs, transforms
 from stridelint.linter.inference.arguments import bind
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
 from stridelint.linter.inference.dispatch import evaluate, evaluate_discarded, execute
 from stridelint.linter.inference.imports import tells
 from stridelint.linter.inference.path import MAX_CALL_DEPTH, Broke, Continued, Frame, Path, Returned
+from stridelint.linter.inference.purity import is_pure
 from stridelint.linter.inference.scopes import Scope, dotted_name
 from stridelint.linter.inference.values import (
     NONE,
@@ -30,16 +31,8 @@ from stridelint.linter.inference.values import (
     Unknown,
     Value,
 )
-from stridelint.rules.forms.walking import children, walk
 
 MAX_RECURSION = 2
-TRANSPARENT = frozenset(
-    """staticmethod classmethod abstractmethod overload override wraps lru_cache cache compile script unused ignore export fixture parametrize
-    mark skipif skipIf skipUnless slow contextmanager final setter property cached_property custom_fwd custom_bwd once_differentiable jit
-    is_scripting disable allow_in_graph dataclass run_and_save_rng_state skip xfail usefixtures filterwarnings timeout patch torch_compile
-    require_torch require_torch_gpu require_torch_accelerator typechecked beartype jaxtyped no_type_check record autocast parameterized
-    given settings instantiate_parametrized_tests dtypes onlyCPU onlyCUDA ops expand""".split()
-)
 
 
 def call(path: Path, node: cst.Call, callee: Value, args: Arguments) -> Value:
@@ -177,14 +170,14 @@ def _called(
     outs.enter(path, frame, scope)
     saved, path.discarded, claim = path.grad_mode, None, path.claim
     around, path.transforms = path.transforms, path.transforms | {each.kind for each in function.transforms}
-    mode = function_grad_mode(path, function)
+    mode = decorators.grad_mode_of(path, function)
     path.frames.append(frame)
     try:
         if mode is not None:
             path.grad_mode = mode.enabled
         if function.owner is not None or (claim is not None and claim.nested):
             path.claim = None  # what a function asks for its own purposes is not asserted
-        around_it = _contexts_around(path, function)
+        around_it = decorators.contexts_around(path, function)
         result = contexts.inside(path, around_it, lambda: _run(path, scope, function, frame))
         return transforms.gathered(path, result) if "vmap" in {each.kind for each in function.transforms} else result
     finally:
@@ -235,7 +228,7 @@ def decorated(path: Path, function: Function) -> Value:
             if made is not None:
                 value = made
                 continue
-        if name.split(".")[-1] in TRANSPARENT:
+        if name.split(".")[-1] in decorators.TRANSPARENT:
             continue
         with path.mute():
             wrapper = evaluate(path, function.scope, decorator.decorator)
@@ -253,26 +246,6 @@ def decorated(path: Path, function: Function) -> Value:
     return value
 
 
-def _contexts_around(path: Path, function: Function) -> list[Value]:
-    """The contexts in which a function's decorators run it, the outermost first."""
-
-    node = function.node
-    names = (
-        path.program.once(node, decorator_names, node) if isinstance(node, cst.FunctionDef) and node.decorators else ()
-    )
-    found = []
-    for decorator, name in zip(node.decorators if isinstance(node, cst.FunctionDef) else (), names):
-        if name.split(".")[-1] not in TRANSPARENT and path.program.once(node, _runs_when_called, node):
-            with path.mute():
-                value = evaluate(path, function.scope, decorator.decorator)
-            found += [value] if contexts.decorates(value) else []
-    return found
-
-
-def _runs_when_called(node: cst.FunctionDef | cst.Lambda) -> bool:
-    return not any(walk(node, cst.Yield))
-
-
 def wrapped(path: Path, decorator: Value, value: Value) -> Value | None:
     """What a decorator of the file makes of a function or class; None for other decorators."""
     method = find_method(decorator, "__call__") if isinstance(decorator, Instance) else None
@@ -281,70 +254,6 @@ def wrapped(path: Path, decorator: Value, value: Value) -> Value | None:
     if isinstance(decorator, BoundMethod) and decorator.function is not None:
         return call_function(path, None, decorator.function, Arguments([decorator.receiver, value]))
     return call_function(path, None, decorator, Arguments([value])) if isinstance(decorator, Function) else None
-
-
-def function_grad_mode(path: Path, function: Function) -> GradMode | None:
-    """The grad mode in which a function runs, where a decorator or its class decides it."""
-
-    if function.grad_mode is not None:
-        return function.grad_mode
-    node = function.node
-    if not isinstance(node, cst.FunctionDef):
-        return None
-    if function.owner is not None and any(
-        name.startswith("torch.autograd.Function") or name == "torch.autograd.function.Function"
-        for name in function.owner.externals()
-    ):
-        return GradMode(False)
-    for decorator in node.decorators:
-        name = dotted_name(
-            decorator.decorator.func if isinstance(decorator.decorator, cst.Call) else decorator.decorator
-        ).split(".")[-1]
-        if "grad" in name or "inference_mode" in name:
-            with path.mute():
-                mode = contexts.grad_mode_of(path, evaluate(path, function.scope, decorator.decorator))
-            if mode is not None:
-                return mode
-    return None
-
-
-def is_pure(node: cst.FunctionDef | cst.Lambda) -> bool:
-    """A helper that only computes and returns: no loops, no stores, no calls as statements, no in-place methods."""
-    if isinstance(node, cst.Lambda):
-        return True
-    waiting: list[cst.CSTNode] = [node.body]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(
-            each,
-            (
-                cst.AugAssign,
-                cst.For,
-                cst.While,
-                cst.With,
-                cst.Try,
-                cst.Global,
-                cst.Nonlocal,
-                cst.Yield,
-                cst.Raise,
-                cst.Await,
-            ),
-        ):
-            return False
-        if isinstance(each, cst.AssignTarget) and not isinstance(each.target, cst.Name):
-            return False
-        if isinstance(each, cst.Expr) and not isinstance(each.value, (cst.SimpleString, cst.ConcatenatedString)):
-            return False
-        if isinstance(each, cst.Call):
-            name = (
-                dotted_name(each.func).split(".")[-1]
-                if not isinstance(each.func, cst.Attribute)
-                else each.func.attr.value
-            )
-            if name.endswith("_") or any(arg.keyword is not None and arg.keyword.value == "out" for arg in each.args):
-                return False
-        waiting.extend(children(each))
-    return True
 
 
 def instantiate(path: Path, node: cst.CSTNode | None, cls: Class, args: Arguments) -> Value:
@@ -400,7 +309,6 @@ def _fill_fields(
 
 def _field_default(path: Path, scope: Scope, node: cst.BaseExpression, value: Value) -> Value:
     """`field(default=...)`, `field(default_factory=...)` of dataclasses."""
-
     if isinstance(node, cst.Call) and dotted_name(node.func).split(".")[-1] == "field":
         for arg in node.args:
             if arg.keyword is not None and arg.keyword.value == "default":

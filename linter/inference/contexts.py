@@ -217,7 +217,6 @@ def is_meant_to_fail(path: Path, scope: Scope, node: cst.BaseExpression) -> bool
 
 def _called(path: Path, scope: Scope, node: cst.BaseExpression) -> str:
     """The dotted name of what a call calls, if that is imported."""
-
     if not isinstance(node, cst.Call) or not isinstance(node.func, (cst.Name, cst.Attribute)):
         return ""
     callee = evaluate(path, scope, node.func)

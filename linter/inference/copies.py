@@ -6,6 +6,7 @@ import libcst as cst
 
 from stridelint.linter.inference.name_uses import NameUses
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.purity import is_pure
 from stridelint.linter.inference.values import Function, TensorValue
 from stridelint.rules.contract.answers import Confidence
 
@@ -58,8 +59,6 @@ def _reach(node: cst.CSTNode, goal: cst.CSTNode) -> cst.CSTNode:
 
 def _is_pure_helper(path: Path, call: cst.Call) -> bool:
     """A function of the file that keeps nothing of what it returns."""
-    from stridelint.linter.inference.calls import is_pure
-
     scope = path.frames[-1].function.scope.module if path.frames else path.module_scope
     if not isinstance(call.func, cst.Name) or scope is None:
         return False

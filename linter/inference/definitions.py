@@ -22,7 +22,6 @@ def parameters_of(node: cst.FunctionDef | cst.Lambda) -> Iterator[cst.Param]:
 
 def defaults(path: Path, scope: Scope, node: cst.FunctionDef | cst.Lambda) -> dict[str, Value]:
     """The defaults of a function's parameters, by name."""
-
     return {
         param.name.value: evaluate(path, scope, param.default)
         for param in parameters_of(node)
@@ -38,7 +37,6 @@ def of_function(path: Path, scope: Scope, node: cst.FunctionDef) -> dict[str, Va
 
 def of_class(path: Path, scope: Scope, cls: Class) -> None:
     """Evaluate the arguments of a class's decorators, the keywords behind its bases, and the statements of its body."""
-
     _decorators(path, scope, cls.node)
     for keyword in cls.node.keywords:
         evaluate(path, scope, keyword.value)

@@ -136,7 +136,6 @@ def arguments(path: Path, scope: Scope, node: cst.FunctionDef, skip: int) -> Arg
 
 def argument(path: Path, scope: Scope, param: cst.Param, defaulted: set[str]) -> Value:
     """A parameter's value when only the function is read."""
-
     name = param.name.value
     if param.default is not None:
         with path.mute():
@@ -162,7 +161,6 @@ def _is_telling(default: Value) -> bool:
 
 def from_annotation(path: Path, scope: Scope, node: cst.BaseExpression, name: str) -> Value | None:
     """A value of the annotated type; None where the type tells nothing."""
-
     if isinstance(node, cst.SimpleString):
         text = str(node.evaluated_value)
         if text.split(".")[-1] == "Tensor":

@@ -356,7 +356,6 @@ def make_function(path: Path, scope: Scope, node: cst.FunctionDef) -> Value:
 
 def make_class(path: Path, scope: Scope, node: cst.ClassDef) -> Class:
     """The value that `class` binds; its body is looked at when attributes are asked for."""
-
     with path.mute():
         bases = [evaluate(path, scope, base.value) for base in node.bases if base.keyword is None]
     return Class(node, scope, bases)
