@@ -5,9 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference import named_tuples
+from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.scopes import Scope, dotted_name, make_class, resolve_external
+from stridelint.linter.inference.scopes import Scope, make_class, resolve_external
 from stridelint.linter.inference.values import (
     ArrayValue,
     BoundMethod,

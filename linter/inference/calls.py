@@ -9,11 +9,12 @@ import libcst as cst
 from stridelint.linter.inference import contexts, decorators, elements, outs, transforms
 from stridelint.linter.inference.arguments import bind
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
+from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.dispatch import evaluate, evaluate_discarded, execute
 from stridelint.linter.inference.imports import tells
 from stridelint.linter.inference.path import MAX_CALL_DEPTH, Broke, Continued, Frame, Path, Returned
 from stridelint.linter.inference.purity import is_pure
-from stridelint.linter.inference.scopes import Scope, dotted_name
+from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.values import (
     NONE,
     Arguments,

@@ -9,9 +9,9 @@ import libcst as cst
 
 from stridelint.linter.inference import contexts
 from stridelint.linter.inference.attributes import decorator_names
+from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.scopes import dotted_name
 from stridelint.linter.inference.values import Function, GradMode, Value
 from stridelint.rules.forms.walking import walk
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import libcst as cst
 
+from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.program import Program
-from stridelint.linter.inference.scopes import dotted_name
 from stridelint.rules.forms.walking import walk
 
 CONVERTED = "memory_format"

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 import libcst as cst
 
 from stridelint.linter.inference import elements
+from stridelint.linter.inference.bindings import bound_names
 from stridelint.linter.inference.dispatch import evaluate, execute
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.path import Broke, Continued, Path
-from stridelint.linter.inference.scopes import Scope, bound_names
+from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.stores import assign
 from stridelint.linter.inference.values import Constant, Number, SizeValue, TensorValue, Unknown, Value, as_dim
 from stridelint.rules.contract.sizes import Size

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference.bindings import CAPTURES, bound_names
 from stridelint.linter.inference.comparisons import equal, identical
 from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.operators import hashable
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.scopes import CAPTURES, Scope, bound_names
+from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.values import Mapping, Sequence, TensorValue, Unknown, Value
 from stridelint.rules.forms.walking import walk
 

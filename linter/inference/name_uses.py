@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from stridelint.linter.inference.scopes import dotted_name
+from stridelint.linter.inference.bindings import dotted_name
 from stridelint.rules.forms.walking import children
 
 # What is made of a tensor by these shares no memory with it.

@@ -6,12 +6,13 @@ import libcst as cst
 
 from stridelint.linter.inference import assumptions
 from stridelint.linter.inference.attributes import class_scope, decorator_names
+from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.calls import instantiate
 from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.own_attributes import changed_later
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised
 from stridelint.linter.inference.program import Program
-from stridelint.linter.inference.scopes import Scope, dotted_name
+from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.values import (
     Arguments,
     Class,

@@ -10,8 +10,8 @@ from typing import TypeVar, cast
 
 import libcst as cst
 
+from stridelint.linter.inference.bindings import ModuleIndex
 from stridelint.linter.inference.imports import MAX_MODULES, Imports
-from stridelint.linter.inference.scopes import ModuleIndex
 from stridelint.linter.inference.values import Function, Instance
 from stridelint.linter.statistics import judged
 from stridelint.rules.claims import Kind

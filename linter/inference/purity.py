@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference.scopes import dotted_name
+from stridelint.linter.inference.bindings import dotted_name
 from stridelint.rules.forms.walking import children
 
 

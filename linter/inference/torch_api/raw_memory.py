@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.scopes import dotted_name
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.registry import Call, method
 from stridelint.linter.inference.values import (
