@@ -19,6 +19,7 @@ from stridelint.linter.inference.values import (
     Instance,
     Mapping,
     MemoryFormat,
+    Number,
     Sequence,
     TensorValue,
     Unknown,
@@ -125,7 +126,13 @@ def equal(path: Path, left: Value, right: Value) -> Value:
     if isinstance(left, External) and isinstance(right, External):
         return TRUE if left.dotted == right.dotted else FALSE
     first_key, second_key = _key(left), _key(right)
-    return Condition(("eq", *sorted((first_key, second_key), key=repr)))
+    numbers = [each for each in (left, right) if isinstance(each, Number)]
+
+    def assume(outcome: bool) -> None:
+        for number in numbers if outcome else ():
+            number.told = True
+
+    return Condition(("eq", *sorted((first_key, second_key), key=repr)), assume if numbers else None)
 
 
 def _key(value: Value) -> object:

@@ -202,6 +202,9 @@ def python_binary(path: Path, name: str, left: Value, right: Value) -> Value:
     """An operator on anything but tensors."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return of_constants(name, left.value, right.value)
+    if name == "div" and isinstance(right, (SizeValue, Number)) and isinstance(left, Constant):
+        if type(left.value) in (int, float) and left.value == 0:
+            return Constant(0.0)  # or it raises
     left_dim, right_dim = as_dim(left), as_dim(right)
     if left_dim is not None and right_dim is not None and name in _SYMBOLIC:
         result = _SYMBOLIC[name](left_dim, right_dim)
@@ -222,7 +225,8 @@ def python_binary(path: Path, name: str, left: Value, right: Value) -> Value:
         kind = "float" if name == "div" and kind == "integer" else kind
         # Sizes divided by sizes are mostly whole: `height / 2`.
         divided = name == "div" and any(isinstance(each, Number) for each in (left, right))
-        return Number(kind, divided or (name in ("add", "sub", "mul", "div") and any(map(_is_fraction, (left, right)))))
+        divided = divided or (name in ("add", "sub", "mul", "div") and any(map(_is_fraction, (left, right))))
+        return Number(kind, divided, (left, right))
     return Unknown()
 
 

@@ -68,12 +68,22 @@ class Number(Value):
     """A Python number of a known kind ("bool", "integer", "float", "complex") but unknown value.
 
     fraction: it is computed in a way that gives fractions; a float may well be whole.
+    told: a comparison told which number it is.
+    origins: the numbers that it is computed from, and those that they are.
     """
 
-    def __init__(self, kind: str, fraction: bool = False) -> None:
+    def __init__(self, kind: str, fraction: bool = False, computed_from: tuple[Value, ...] = ()) -> None:
         super().__init__()
         self.kind = kind
         self.fraction = fraction
+        self.told = False
+        parts = [each for each in computed_from if isinstance(each, Number)]
+        self.origins: frozenset[Number] = frozenset().union(parts, *(each.origins for each in parts))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the path is about one number, `smooth == 0`, and this one follows from it: it may well be whole."""
+        return self.told or any(each.told for each in self.origins)
 
 
 class Condition(Value):

@@ -77,9 +77,13 @@ _REAL_OF = {"complex32": "float16", "complex64": "float32", "complex128": "float
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A Python number as an operand (a "wrapped number"); `kind` None where only that it is a number is known."""
+    """A Python number as an operand (a "wrapped number"); `kind` None where only that it is a number is known.
+
+    whole: although it is a float, it may well be a whole number.
+    """
 
     kind: str | None
+    whole: bool = False
 
 
 Operand: TypeAlias = TensorFacts | Scalar

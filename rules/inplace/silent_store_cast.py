@@ -106,6 +106,17 @@ def fill(table, scores):
         table[i] = score * 0.5
     table.copy_(scores)
     return table
+
+def hot(labels, classes: int, smooth: float):
+    off = smooth / classes
+    table = torch.full((len(labels), classes), off, dtype=torch.long if smooth == 0 else None)
+    return table.scatter_(1, labels, 1 - smooth + off)
+
+def paddings(images):
+    sizes = torch.Tensor([image.shape for image in images])
+    table = torch.zeros(len(images), 4, dtype=torch.int)
+    table[:, 1::2] = (sizes.amax(0) - sizes)[:, 2:]
+    return table
 """,
     )
     INVALID = (
@@ -215,7 +226,7 @@ def _lost(event: TensorEvent, value: object, kind: str) -> str | None:
             return None
         return tensor_lost(value.facts, kind, indexed=event.arguments.get("indexed") is True)
     if isinstance(value, Scalar):
-        return kind_lost(value.kind, kind)
+        return kind_lost("integer" if value.whole else value.kind, kind)
     lost = number_lost(value, kind)
     return lost if not isinstance(value, bool) else None
 

@@ -98,6 +98,10 @@ labels.masked_fill_(labels == -100, 0)
 def convert(batch, device):
     batch.to(device)
     return batch["pixels"]
+
+def reorder(layers, order):
+    for layer in layers.values():
+        layer.permute(order)
 """,
         """\
 import pytest

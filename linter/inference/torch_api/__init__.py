@@ -65,6 +65,8 @@ PROVING = frozenset(
     """dim unsqueeze permute softmax log_softmax sigmoid matmul bmm mm stride data_ptr numel detach_ masked_fill masked_fill_
     index_select scatter scatter_ gather unfold narrow repeat_interleave view_as expand_as chunk argmax argmin clamp clamp_ backward""".split()
 )
+# Of those, what own classes do in place as well: called as a statement with who knows what, it shows nothing.
+_OWN_IN_PLACE = frozenset(("permute", "clamp", "clamp_", "scatter", "scatter_"))
 # Methods that own classes have too, to apply them to the tensors they hold.
 CONTAINER_METHODS = frozenset(
     "to contiguous clone cpu cuda detach half float double bfloat16 type share_memory_ pin_memory is_contiguous".split()
@@ -192,11 +194,21 @@ def _unknown_method(path: Path, node: cst.Call, receiver: Unknown, name: str, ar
     operator = operators.lookup(name) if name not in methods else None
     if name in methods or (operator is not None and operator.is_method):
         tensor = as_tensor(path, receiver)
-        if name in PROVING:
+        if name in PROVING and (node is not path.discarded or name not in _OWN_IN_PLACE or _is_of_numbers(args)):
             tensor.prove()
         _remember_receiver(node, args)
         return tensor_method(path, node, name, tensor, args)
     return Unknown(name)
+
+
+def _is_of_numbers(args: Arguments) -> bool:
+    """`(0, 2, 1)`, `((0, 2, 1),)`, `(min=0)`: the numbers that a tensor's method takes are written out."""
+    given = [*args.positional, *args.keywords.values()]
+    first = given[0] if given else None
+    numbers = first.items if isinstance(first, Sequence) else given
+    return bool(numbers) and all(
+        isinstance(each, Constant) and isinstance(each.value, (int, float)) for each in numbers or ()
+    )
 
 
 def tensor_method(path: Path, node: cst.CSTNode, name: str, receiver: TensorValue, args: Arguments) -> Value:

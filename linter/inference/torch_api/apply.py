@@ -150,7 +150,7 @@ def _prove_together(operands: list[Value]) -> None:
 def prepared(path: Path, value: Value, node: cst.CSTNode | None) -> object:
     """An argument for binding: a number of unknown value keeps its kind."""
     if isinstance(value, Number):
-        return Scalar(value.kind)
+        return Scalar(value.kind, value.is_settled)
     return plain(path, value, node)
 
 

@@ -102,7 +102,7 @@ def plain(path: Path, value: Value | None, node: cst.CSTNode | None = None) -> o
     if isinstance(value, Unknown) and value.tensor is not None and value.tensor.proven:
         return operand(path, value.tensor, node)
     if isinstance(value, Number) and (value.fraction or value.kind != "float"):
-        return Scalar(value.kind)
+        return Scalar(value.kind, value.is_settled)
     return events.Unknown.UNKNOWN
 
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from stridelint.linter.inference.values import Arguments, Constant, Number, Sequence, TensorValue, Value
+from stridelint.linter.inference.values import (
+    Arguments,
+    Constant,
+    Number,
+    Sequence,
+    ShapeOf,
+    SizeValue,
+    TensorValue,
+    Value,
+)
 
 _ROUNDING = frozenset(("round", "floor", "ceil", "trunc", "fix", "sign", "floor_divide"))
 _KEEPING = frozenset(
@@ -32,8 +41,9 @@ def of(value: Value | None) -> bool:
 def listed(value: Value | None) -> bool:
     """The same of what tensors are made of, where each number must be known."""
     if isinstance(value, Sequence):
-        return value.items is not None and all(listed(each) for each in value.items)
-    return of(value) and isinstance(value, (Constant, Number, TensorValue))
+        items = value.items if value.items is not None else [value.fresh_element()]
+        return all(listed(each) for each in items)
+    return of(value) and isinstance(value, (Constant, Number, SizeValue, ShapeOf, TensorValue))
 
 
 def written(tensor: TensorValue, whole: bool) -> None:
