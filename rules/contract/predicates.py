@@ -43,6 +43,15 @@ def is_contiguous(facts: TensorFacts, memory_format: str = CONTIGUOUS) -> Judgem
     return judge(lambda tensors, _: layout.is_contiguous(*pair(tensors[0]), memory_format), [facts])
 
 
+def is_only(facts: TensorFacts, memory_format: str, other: str = CONTIGUOUS) -> Judgement:
+    """Whether the tensor is in one memory format and not in the other, too."""
+    wanted, unwanted = is_contiguous(facts, memory_format), is_contiguous(facts, other)
+    # One of them is enough for a no.
+    refusing = [each.confidence for each, no in ((wanted, Answer.NO), (unwanted, Answer.YES)) if each.answer is no]
+    confidence = max(refusing) if refusing else min(wanted.confidence, unwanted.confidence)
+    return Judgement(wanted.answer & ~unwanted.answer, confidence)
+
+
 def is_dense(facts: TensorFacts) -> Judgement:
     """Whether the tensor is non-overlapping and dense."""
     if facts.shape is not None and (0 in facts.shape or all(dim == 1 for dim in facts.shape)):

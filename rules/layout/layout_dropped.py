@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer, Confidence
-from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.events import Form, Operand, Site, TensorEvent
 from stridelint.rules.findings import found, quoted
+from stridelint.rules.layout.asked_formats import FORMATS, is_part, was_made
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.screening import name_of
 
@@ -35,7 +35,6 @@ LAYERS = frozenset(
 )
 FACTORIES = frozenset({"new_zeros", "new_ones", "new_empty", "new_full"})
 STORES = frozenset({"setitem", "copy_"})
-FORMATS = {4: "channels_last", 5: "channels_last_3d"}
 _WORDS = (
     {name.rpartition(".")[2] for name in DROPPERS}
     | FACTORIES
@@ -224,20 +223,20 @@ c.copy_(x)
         ):
             return
         parts = event.tensors if event.op in ("cat", "concat") else event.tensors[:1]
-        kept = next((each for each in parts if _was_made(each)), None)
+        kept = next((each for each in parts if was_made(each)), None)
         if kept is None or event.result.rank != kept.facts.rank or event.result.shape is None:
             return
-        answer, confidence = _is_row_major(event.result)
-        if answer is not Answer.YES or event.then == "memory_format":
+        wanted = FORMATS[kept.facts.rank or 4]
+        dropped = questions.is_only(event.result, "contiguous_format", wanted)
+        if dropped.answer is not Answer.YES or event.then == "memory_format":
             return
-        if event.op in ENDS and event.then not in ("", "mul", "add", "to", "float", "half"):
-            confidence = Confidence.POSSIBLE
-        message = f"'{event.text}' is row-major although {quoted(kept)} is {FORMATS[kept.facts.rank or 4]}"
+        is_end = event.op in ENDS and event.then not in ("", "mul", "add", "to", "float", "half")
+        message = f"'{event.text}' is row-major although {quoted(kept)} is {wanted}"
         yield found(
             self,
             event,
             message,
-            confidence=confidence,
+            confidence=Confidence.POSSIBLE if is_end else dropped.confidence,
             about=(kept,),
             claim=Claim(Kind.DROPS_LAYOUT),
         )
@@ -266,17 +265,18 @@ c.copy_(x)
         """A buffer that was made from the shape only gets a channels_last tensor."""
         value = event.arguments.get("value" if event.op == "setitem" else "src")
         target = event.tensors[0]
-        if not isinstance(value, Operand) or not _is_part(value) or target.facts.rank != value.facts.rank:
+        if not isinstance(value, Operand) or not is_part(value) or target.facts.rank != value.facts.rank:
             return
         made = target.story[-1] if len(target.story) == 1 and target.story[0].message == "is made here" else None
-        answer, confidence = _is_row_major(target.facts)
-        if made is not None and answer is Answer.YES and target.facts.requires_grad is False:
-            message = f"{quoted(target)} is row-major although {quoted(value)}, which is stored into it, is {FORMATS[value.facts.rank or 4]}"
+        wanted = FORMATS[value.facts.rank or 4]
+        row_major = questions.is_only(target.facts, "contiguous_format", wanted)
+        if made is not None and row_major.answer is Answer.YES and target.facts.requires_grad is False:
+            message = f"{quoted(target)} is row-major although {quoted(value)}, which is stored into it, is {wanted}"
             yield found(
                 self,
                 event,
                 message,
-                confidence=min(confidence, Confidence.LIKELY),
+                confidence=min(row_major.confidence, Confidence.LIKELY),
                 site=made.site,
                 about=(value,),
                 # Where the code does not tell that the sizes fit, no call can be made.
@@ -316,39 +316,6 @@ def _fits(event: TensorEvent, value: Operand) -> bool:
     """What is stored has the shape of the part that it is stored into."""
     region = event.arguments.get("region", event.tensors[0])
     return isinstance(region, Operand) and region.facts.shape is not None and region.facts.shape == value.facts.shape
-
-
-def _was_made(operand: Operand) -> bool:
-    """Surely channels_last and not row-major, and somebody asked for it."""
-    facts = operand.facts
-    if facts.rank not in FORMATS or not any(f"becomes {FORMATS[facts.rank]}" in note.message for note in operand.story):
-        return False
-    wanted, plain = (
-        questions.is_contiguous(facts, FORMATS[facts.rank]),
-        questions.is_contiguous(facts, "contiguous_format"),
-    )
-    return wanted.answer is Answer.YES and plain.answer is Answer.NO
-
-
-def _is_part(operand: Operand) -> bool:
-    """Channels_last, or a part of an image that is and that torch takes for channels_last."""
-    if _was_made(operand):
-        return True
-    facts = operand.facts
-    wanted = FORMATS.get(facts.rank or 0, "")
-    return (
-        any(f"becomes {wanted}" in note.message for note in operand.story)
-        and "is sliced here" in operand.story[-1].message
-        and questions.suggests(facts, wanted).answer is Answer.YES
-    )
-
-
-def _is_row_major(facts: TensorFacts) -> tuple[Answer, Confidence]:
-    plain, other = (
-        questions.is_contiguous(facts, "contiguous_format"),
-        questions.is_contiguous(facts, FORMATS[facts.rank or 4]),
-    )
-    return plain.answer & ~other.answer, min(plain.confidence, other.confidence)
 
 
 def _is_permuted_back(event: TensorEvent) -> bool:

@@ -206,7 +206,5 @@ def _converted(call: OutCall, memory_format: str) -> Operand | None:
 
 def _is(facts: TensorFacts, memory_format: str, other: str = "contiguous_format") -> Confidence | None:
     """How sure it is that a tensor has one format and not the other."""
-    yes, no = questions.is_contiguous(facts, memory_format), questions.is_contiguous(facts, other)
-    if yes.answer is not Answer.YES or no.answer is not Answer.NO:
-        return None
-    return min(yes.confidence, no.confidence)
+    judged = questions.is_only(facts, memory_format, other)
+    return judged.confidence if judged.answer is Answer.YES else None

@@ -240,12 +240,7 @@ def is_channels_last(operand: Operand) -> bool:
     """Known to be channels-last, and not row-major."""
     facts = operand.facts
     wanted = next((name for name, rank in RANK_OF.items() if rank == facts.rank), None)
-    if wanted is None:
-        return False
-    return (
-        questions.is_contiguous(facts, wanted).answer is Answer.YES
-        and questions.is_contiguous(facts).answer is Answer.NO
-    )
+    return wanted is not None and questions.is_only(facts, wanted).answer is Answer.YES
 
 
 def asked(kind: Kind, assertions: Iterable[Assertion]) -> Claim:

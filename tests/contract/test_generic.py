@@ -53,6 +53,21 @@ def test_judgement_is_unknown_where_a_special_size_decides() -> None:
     assert questions.is_contiguous(facts).answer is Answer.UNKNOWN
 
 
+def test_in_one_format_only() -> None:
+    """Not where a single channel, or a single pixel, leaves both formats one memory."""
+    both = TensorFacts(shape=(2, 1, 4, 5), strides=(20, 20, 5, 1))
+    for facts, rows, last in (
+        (ROWS, Answer.YES, Answer.NO),
+        (LAST, Answer.NO, Answer.YES),
+        (both, Answer.NO, Answer.NO),
+        (IMAGE, Answer.UNKNOWN, Answer.UNKNOWN),
+    ):
+        assert questions.is_only(facts, "contiguous_format", "channels_last").answer is rows
+        assert questions.is_only(facts, "channels_last").answer is last
+    assert questions.is_only(LAST, "channels_last").confidence is Confidence.LIKELY
+    assert questions.is_only(both, "channels_last").confidence is Confidence.CERTAIN
+
+
 def test_illegal_instances_are_ignored() -> None:
     judged = judge(lambda tensors, _: None, [ROWS])
     assert judged.answer is Answer.UNKNOWN

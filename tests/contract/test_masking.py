@@ -144,7 +144,7 @@ def predicates(case: Case) -> None:
     full = case.complete(case.shape())
     part = case.masked(full)
     name = case.random.choice(FORMATS)
-    for question in (questions.is_contiguous, questions.suggests, questions.format_raises):
+    for question in (questions.is_contiguous, questions.is_only, questions.suggests, questions.format_raises):
         case.check(question(part, name), question(full, name))
     case.check(questions.is_dense(part), questions.is_dense(full))
     case.check_answer(overlap.self_overlap(part), overlap.self_overlap(full))
