@@ -6,9 +6,10 @@ import libcst as cst
 
 from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.iteration import items_of
+from stridelint.linter.inference.objects import Arguments, Function
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
-from stridelint.linter.inference.values import Arguments, Function, Mapping, Sequence, Unknown, Value
+from stridelint.linter.inference.values import Mapping, Sequence, Unknown, Value
 
 
 def evaluate_arguments(path: Path, scope: Scope, node: cst.Call) -> Arguments:

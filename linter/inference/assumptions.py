@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from stridelint.linter.inference.objects import Arguments, Class, Instance
 from stridelint.linter.inference.torch_api.module_members import named_tensors
-from stridelint.linter.inference.values import Arguments, Class, Instance, TensorValue, Unknown
+from stridelint.linter.inference.values import TensorValue, Unknown
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.generic import strides_in_order

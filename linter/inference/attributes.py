@@ -7,20 +7,16 @@ import libcst as cst
 from stridelint.linter.inference import named_tuples
 from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.dispatch import evaluate
+from stridelint.linter.inference.objects import Arguments, BoundMethod, Class, Function, Instance, Super
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope, make_class, resolve_external
 from stridelint.linter.inference.values import (
     ArrayValue,
-    BoundMethod,
-    Class,
     Constant,
     Dtype,
     External,
-    Function,
-    Instance,
     Sequence,
     ShapeOf,
-    Super,
     TensorValue,
     Unknown,
     Value,
@@ -229,7 +225,6 @@ def decorator_names(node: cst.FunctionDef | cst.ClassDef) -> list[str]:
 
 def _method(path: Path, owner: Class, node: cst.FunctionDef, instance: Instance | None, cls: Class) -> Value:
     from stridelint.linter.inference.calls import call_function
-    from stridelint.linter.inference.values import Arguments
 
     function = Function(node, class_scope(owner), owner)
     names = decorator_names(node)
@@ -261,7 +256,6 @@ def set_attribute(path: Path, instance: Instance, name: str, value: Value) -> No
     setter = path.program.once(cls.node, _setters, cls).get(name) if cls is not None else None
     if setter is not None:
         from stridelint.linter.inference.calls import call_function
-        from stridelint.linter.inference.values import Arguments
 
         call_function(path, None, setter, Arguments([instance, value]))
         return

@@ -12,26 +12,22 @@ from stridelint.linter.inference.attributes import class_scope, decorator_names,
 from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.dispatch import evaluate, evaluate_discarded, execute
 from stridelint.linter.inference.imports import tells
-from stridelint.linter.inference.path import MAX_CALL_DEPTH, Broke, Continued, Frame, Path, Returned
-from stridelint.linter.inference.purity import is_pure
-from stridelint.linter.inference.scopes import Scope
-from stridelint.linter.inference.values import (
-    NONE,
+from stridelint.linter.inference.objects import (
     Arguments,
     BoundMethod,
     Class,
     Context,
-    External,
     Function,
     GradMode,
     Instance,
     Partial,
-    Sequence,
     Super,
     Transformer,
-    Unknown,
-    Value,
 )
+from stridelint.linter.inference.path import MAX_CALL_DEPTH, Broke, Continued, Frame, Path, Returned
+from stridelint.linter.inference.purity import is_pure
+from stridelint.linter.inference.scopes import Scope
+from stridelint.linter.inference.values import NONE, External, Sequence, Unknown, Value
 
 MAX_RECURSION = 2
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference.objects import Class, Function, Instance
 from stridelint.linter.inference.operators import TORCH_NAMES, hashable, of_constants
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     FALSE,
     TRUE,
-    Class,
     Condition,
     Constant,
     Device,
     Dtype,
     External,
-    Function,
-    Instance,
     Mapping,
     MemoryFormat,
     Number,

@@ -9,21 +9,11 @@ from typing import TypeAlias
 import libcst as cst
 
 from stridelint.linter.inference.dispatch import evaluate
+from stridelint.linter.inference.objects import Arguments, Context, Function, GradMode, Instance
 from stridelint.linter.inference.path import Path, Raised
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.stores import assign
-from stridelint.linter.inference.values import (
-    NONE,
-    Context,
-    Device,
-    Dtype,
-    External,
-    Function,
-    GradMode,
-    Instance,
-    Unknown,
-    Value,
-)
+from stridelint.linter.inference.values import NONE, Device, Dtype, External, Unknown, Value
 
 GRAD_OFF = frozenset(
     {
@@ -203,7 +193,6 @@ def _own_method(value: Value, name: str) -> Function | None:
 
 def _call(path: Path, method: Function, arguments: list[Value]) -> Value:
     from stridelint.linter.inference.calls import call_function
-    from stridelint.linter.inference.values import Arguments
 
     return call_function(path, None, method, Arguments(arguments))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.name_uses import NameUses
+from stridelint.linter.inference.objects import Function
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.purity import is_pure
-from stridelint.linter.inference.values import Function, TensorValue
+from stridelint.linter.inference.values import TensorValue
 from stridelint.rules.contract.answers import Confidence
 
 

@@ -11,8 +11,9 @@ from stridelint.linter.inference import contexts
 from stridelint.linter.inference.attributes import decorator_names
 from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.dispatch import evaluate
+from stridelint.linter.inference.objects import Function, GradMode
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.values import Function, GradMode, Value
+from stridelint.linter.inference.values import Value
 from stridelint.rules.forms.walking import walk
 
 # Names of decorators under which a function does what it says, wherever they come from.

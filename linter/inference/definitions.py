@@ -9,9 +9,10 @@ import libcst as cst
 from stridelint.linter.inference.arguments import evaluate_arguments
 from stridelint.linter.inference.attributes import ClassBody
 from stridelint.linter.inference.dispatch import evaluate, execute_small
+from stridelint.linter.inference.objects import Class
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
-from stridelint.linter.inference.values import Class, Value
+from stridelint.linter.inference.values import Value
 
 
 def parameters_of(node: cst.FunctionDef | cst.Lambda) -> Iterator[cst.Param]:

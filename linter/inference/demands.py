@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference.objects import Function
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.emit import emit, operand
-from stridelint.linter.inference.values import Function, TensorValue
+from stridelint.linter.inference.values import TensorValue
 from stridelint.rules.events import Form
 from stridelint.rules.forms.walking import beginning_of, walk
 

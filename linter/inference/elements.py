@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence as Items
 from functools import reduce
 
+from stridelint.linter.inference.objects import Instance
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.values import (
-    Constant,
-    Instance,
-    Mapping,
-    Number,
-    Sequence,
-    TensorValue,
-    Unknown,
-    Value,
-)
+from stridelint.linter.inference.values import Constant, Mapping, Number, Sequence, TensorValue, Unknown, Value
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.sizes import Size
 

@@ -15,6 +15,7 @@ from stridelint.linter.inference.bare_expressions import PLAIN_TEXT
 from stridelint.linter.inference.calls import call, special_form
 from stridelint.linter.inference.dispatch import EXPRESSIONS, evaluate
 from stridelint.linter.inference.iteration import items_of
+from stridelint.linter.inference.objects import Function
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Comprehension, Scope
 from stridelint.linter.inference.stores import assign
@@ -25,7 +26,6 @@ from stridelint.linter.inference.values import (
     TRUE,
     Condition,
     Constant,
-    Function,
     Mapping,
     Sequence,
     TensorValue,

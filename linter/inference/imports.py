@@ -12,8 +12,8 @@ from stridelint.rules.contract.facts import TensorFacts
 if TYPE_CHECKING:
     import libcst as cst
 
+    from stridelint.linter.inference.objects import Arguments
     from stridelint.linter.inference.path import Path
-    from stridelint.linter.inference.values import Arguments
 
 # Modules that reading one file may bring in.
 MAX_MODULES = 40

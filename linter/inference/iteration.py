@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from stridelint.linter.inference import named_tuples
+from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
-    Instance,
     Mapping,
     Sequence,
     ShapeOf,
@@ -65,7 +65,6 @@ def _elements(path: Path, instance: Instance) -> tuple[list[Value], bool]:
     from stridelint.linter.inference.calls import call_function
     from stridelint.linter.inference.torch_api import data
     from stridelint.linter.inference.torch_api.module_members import child_modules
-    from stridelint.linter.inference.values import Arguments
 
     if instance.external == data.LOADER:
         return data.batches(path, instance)

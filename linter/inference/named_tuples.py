@@ -6,8 +6,9 @@ from collections.abc import Sequence as Items
 
 import libcst as cst
 
+from stridelint.linter.inference.objects import Arguments, Class, Instance
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.values import Arguments, Class, Constant, Instance, Mapping, Sequence, Unknown, Value
+from stridelint.linter.inference.values import Constant, Mapping, Sequence, Unknown, Value
 
 METHODS = frozenset({"_make", "_replace", "_asdict"})
 

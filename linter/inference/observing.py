@@ -14,9 +14,10 @@ from typing import Any, TypeAlias
 import libcst as cst
 
 from stridelint.linter.inference import expressions, statements
+from stridelint.linter.inference.objects import Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
-from stridelint.linter.inference.values import Instance, Unknown, Value
+from stridelint.linter.inference.values import Unknown, Value
 
 See: TypeAlias = Callable[[Path, cst.CSTNode, Value], None]
 

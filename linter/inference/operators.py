@@ -9,15 +9,14 @@ from typing import Any
 import libcst as cst
 
 from stridelint.linter.inference import elements, testing
+from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
-    Arguments,
     ArrayValue,
     Constant,
     Device,
     Dtype,
     External,
-    Instance,
     Mapping,
     MemoryFormat,
     Number,

@@ -6,19 +6,11 @@ import dataclasses
 
 import libcst as cst
 
+from stridelint.linter.inference.objects import Instance
 from stridelint.linter.inference.out_usage import is_last_write, usage
 from stridelint.linter.inference.path import Frame, Path
 from stridelint.linter.inference.scopes import Scope
-from stridelint.linter.inference.values import (
-    Constant,
-    Instance,
-    Mapping,
-    Number,
-    Sequence,
-    TensorValue,
-    Unknown,
-    Value,
-)
+from stridelint.linter.inference.values import Constant, Mapping, Number, Sequence, TensorValue, Unknown, Value
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.events import Form, OutParameter, Site
 

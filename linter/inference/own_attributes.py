@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from stridelint.linter.inference.objects import Class
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.refilled import filled_by
-from stridelint.linter.inference.values import Class
 from stridelint.rules.forms.walking import walk
 
 _CONSTRUCTORS = ("__init__", "__post_init__", "setUp", "setup_method")

@@ -9,18 +9,15 @@ from stridelint.linter.inference.attributes import class_scope, decorator_names
 from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.calls import instantiate
 from stridelint.linter.inference.dispatch import evaluate
+from stridelint.linter.inference.objects import Arguments, Class, Function, Instance
 from stridelint.linter.inference.own_attributes import changed_later
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.values import (
-    Arguments,
-    Class,
     Constant,
     Dtype,
     External,
-    Function,
-    Instance,
     MemoryFormat,
     Number,
     Sequence,

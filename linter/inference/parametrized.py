@@ -13,9 +13,10 @@ import libcst as cst
 from stridelint.linter.inference.bindings import dotted_name, flat_statements
 from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.iteration import items_of
+from stridelint.linter.inference.objects import Class
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import ModuleScope, Scope
-from stridelint.linter.inference.values import Class, Constant, Sequence, Unknown, Value, is_none
+from stridelint.linter.inference.values import Constant, Sequence, Unknown, Value, is_none
 
 MAX_CHOICES = 24
 _WORD = re.compile(r"[a-z0-9]+(?:[_ -][a-z0-9]+)*")

@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from stridelint.linter.inference.objects import Class, Function, Instance
 from stridelint.linter.inference.values import (
-    Class,
     Condition,
     Constant,
     Dtype,
     External,
-    Function,
-    Instance,
     Mapping,
     MemoryFormat,
     Sequence,

@@ -12,7 +12,7 @@ import libcst as cst
 
 from stridelint.linter.inference.bindings import ModuleIndex
 from stridelint.linter.inference.imports import MAX_MODULES, Imports
-from stridelint.linter.inference.values import Function, Instance
+from stridelint.linter.inference.objects import Function, Instance
 from stridelint.linter.statistics import judged
 from stridelint.rules.claims import Kind
 from stridelint.rules.events import Note, Site, TensorEvent, TestEvent

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from stridelint.linter.inference.dispatch import evaluate, execute_small
-from stridelint.linter.inference.values import Class, Function, Instance, Mapping, Sequence, Value, forget_items
+from stridelint.linter.inference.objects import Class, Function, Instance
+from stridelint.linter.inference.values import Mapping, Sequence, Value, forget_items
 from stridelint.rules.forms.walking import beginning_of, walk
 
 if TYPE_CHECKING:

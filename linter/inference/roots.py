@@ -11,11 +11,12 @@ from stridelint.linter.inference import definitions, parameters
 from stridelint.linter.inference.attributes import ClassBody
 from stridelint.linter.inference.bindings import flat_statements
 from stridelint.linter.inference.calls import call_function
+from stridelint.linter.inference.objects import Arguments, Class, Function
 from stridelint.linter.inference.path import Broke, BudgetExhausted, Continued, Finished, Path, Raised, Returned
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.scopes import ModuleScope, Scope, make_class
 from stridelint.linter.inference.statements import execute
-from stridelint.linter.inference.values import Arguments, Class, Constant, Function
+from stridelint.linter.inference.values import Constant
 
 MAX_PATHS = 4
 # Of those, how many turn a decision for something less than a word of a rule.

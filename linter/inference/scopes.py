@@ -11,7 +11,8 @@ from stridelint.linter.inference import registries
 from stridelint.linter.inference.bindings import Binding, ModuleIndex, bound_names
 from stridelint.linter.inference.dispatch import evaluate, execute_small
 from stridelint.linter.inference.imports import absolute, imported
-from stridelint.linter.inference.values import Class, External, Function, Unknown, Value
+from stridelint.linter.inference.objects import Class, Function
+from stridelint.linter.inference.values import External, Unknown, Value
 from stridelint.rules.contract.answers import Confidence
 
 if TYPE_CHECKING:

@@ -12,19 +12,13 @@ from stridelint.linter.inference.bindings import imported_names, target_names
 from stridelint.linter.inference.calls import decorated, wrapped
 from stridelint.linter.inference.dispatch import STATEMENTS, evaluate, evaluate_discarded, execute, execute_small
 from stridelint.linter.inference.expressions import evaluate_call_statement
+from stridelint.linter.inference.objects import Class, Function, Instance
 from stridelint.linter.inference.operators import augmented
 from stridelint.linter.inference.own_attributes import own_name
 from stridelint.linter.inference.path import Broke, Continued, Path, Raised, Returned
 from stridelint.linter.inference.scopes import Scope, make_class, make_function, resolve_external
 from stridelint.linter.inference.stores import assign
-from stridelint.linter.inference.values import (
-    NONE,
-    Class,
-    Function,
-    Instance,
-    Unknown,
-    Value,
-)
+from stridelint.linter.inference.values import NONE, Unknown, Value
 from stridelint.rules.forms.walking import walk
 
 _REGISTERING = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})

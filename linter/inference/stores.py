@@ -7,11 +7,11 @@ import libcst as cst
 from stridelint.linter.inference import elements, named_tuples, operators
 from stridelint.linter.inference.attributes import set_attribute
 from stridelint.linter.inference.dispatch import evaluate
+from stridelint.linter.inference.objects import Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.subscripts import evaluate_index
 from stridelint.linter.inference.values import (
-    Instance,
     Mapping,
     Sequence,
     ShapeOf,
@@ -20,6 +20,7 @@ from stridelint.linter.inference.values import (
     Unknown,
     Value,
     as_int,
+    shape_value,
 )
 
 
@@ -70,8 +71,6 @@ def unpacked(path: Path, value: Value, count: int, star: int | None) -> list[Val
     elif isinstance(value, ShapeOf) and star is None:
         value.tensor.refine_rank(count)
         shape = path.facts(value.tensor).shape
-        from stridelint.linter.inference.values import shape_value
-
         items = shape_value(shape).items if shape is not None else None
     elif isinstance(value, TensorValue):
         items = _tensor_rows(path, value, count) if star is None else None

@@ -7,13 +7,13 @@ import libcst as cst
 from stridelint.linter.inference import elements, named_tuples, operators
 from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.iteration import items_of
+from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
     Copied,
-    Instance,
     Mapping,
     Sequence,
     ShapeOf,
@@ -91,7 +91,6 @@ def _unknown_item(path: Path, owner: Unknown, index: Value, node: cst.Subscript)
 def _made_for_any(path: Path, owner: Mapping, node: cst.Subscript) -> list[Value]:
     """What a dict with defaults makes for a key that it does not hold."""
     from stridelint.linter.inference.calls import call
-    from stridelint.linter.inference.values import Arguments
 
     if owner.factory is None or owner.open:
         return []
@@ -140,7 +139,6 @@ def _instance_item(path: Path, owner: Instance, index: Value) -> Value:
     from stridelint.linter.inference.attributes import find_method
     from stridelint.linter.inference.calls import call_function
     from stridelint.linter.inference.torch_api.module_members import entries_of, sliced
-    from stridelint.linter.inference.values import Arguments
 
     entries = entries_of(owner)
     if entries is not None and isinstance(index, Slice):

@@ -12,11 +12,12 @@ from stridelint.linter.inference import parameters, roots
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
 from stridelint.linter.inference.bindings import flat_statements
 from stridelint.linter.inference.calls import call_function
+from stridelint.linter.inference.objects import Arguments, Class, Function, Instance
 from stridelint.linter.inference.parametrized import Choice, Fixtures, choices_of, fixtures_of, request_of, words_of
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised, Returned
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.scopes import ModuleScope
-from stridelint.linter.inference.values import Arguments, Class, Function, Instance, Sequence, Unknown, Value
+from stridelint.linter.inference.values import Sequence, Unknown, Value
 from stridelint.rules.events import Parameter, Site, TestEvent, TestRun
 from stridelint.rules.forms.walking import comments, walk
 

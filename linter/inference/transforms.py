@@ -5,19 +5,21 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.attributes import decorator_names
-from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.values import (
+from stridelint.linter.inference.objects import (
     Arguments,
     BoundMethod,
-    Constant,
-    External,
     Function,
     Instance,
     Partial,
-    Sequence,
-    TensorValue,
     Transform,
     Transformer,
+)
+from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.values import (
+    Constant,
+    External,
+    Sequence,
+    TensorValue,
     Unknown,
     Value,
     as_int,

@@ -6,6 +6,7 @@ import libcst as cst
 
 from stridelint.linter.inference import contexts, named_tuples, testing
 from stridelint.linter.inference.attributes import as_tensor
+from stridelint.linter.inference.objects import Arguments, BoundMethod, Class, Context, GradMode, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import (  # noqa: F401
     broadcasting,
@@ -41,15 +42,9 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
 from stridelint.linter.inference.torch_api.apply import apply_call
 from stridelint.linter.inference.torch_api.registry import Call, functions, methods
 from stridelint.linter.inference.values import (
-    Arguments,
     ArrayValue,
-    BoundMethod,
-    Class,
     Constant,
-    Context,
     External,
-    GradMode,
-    Instance,
     Mapping,
     Sequence,
     SizeValue,

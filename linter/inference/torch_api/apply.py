@@ -6,6 +6,7 @@ from collections.abc import Mapping as Dict
 
 import libcst as cst
 
+from stridelint.linter.inference.objects import Arguments
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import (
     agreeing_sizes,
@@ -15,17 +16,7 @@ from stridelint.linter.inference.torch_api import (
     whole_numbers,
 )
 from stridelint.linter.inference.torch_api.emit import emit, plain
-from stridelint.linter.inference.values import (
-    Arguments,
-    Copied,
-    Number,
-    Sequence,
-    Step,
-    TensorValue,
-    Unknown,
-    Value,
-    is_none,
-)
+from stridelint.linter.inference.values import Copied, Number, Sequence, Step, TensorValue, Unknown, Value, is_none
 from stridelint.rules import events
 from stridelint.rules.contract import operators
 from stridelint.rules.contract.answers import Confidence

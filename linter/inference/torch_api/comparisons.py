@@ -5,10 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference import testing
+from stridelint.linter.inference.objects import Arguments
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.emit import plain
 from stridelint.linter.inference.torch_api.registry import Call, function, method
-from stridelint.linter.inference.values import NONE, Arguments, ArrayValue, TensorValue, Unknown, Value
+from stridelint.linter.inference.values import NONE, ArrayValue, TensorValue, Unknown, Value
 
 KINDS = {"equal": "equal", "array_equal": "equal", "allclose": "allclose", "isclose": "allclose"}
 CLOSE = ("torch.testing.assert_close", "torch.testing.assert_allclose", "torch.testing._comparison.assert_close")

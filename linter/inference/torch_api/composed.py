@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from stridelint.linter.inference.attributes import as_tensor
+from stridelint.linter.inference.objects import Arguments
 from stridelint.linter.inference.torch_api import data
 from stridelint.linter.inference.torch_api.apply import apply_call
 from stridelint.linter.inference.torch_api.registry import Call, function, method
 from stridelint.linter.inference.values import (
-    Arguments,
     Constant,
     Dtype,
     Sequence,

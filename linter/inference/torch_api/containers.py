@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 from stridelint.linter.inference import elements
 from stridelint.linter.inference.iteration import items_of, key_value
+from stridelint.linter.inference.objects import Arguments, BoundMethod
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     NONE,
-    Arguments,
-    BoundMethod,
     Constant,
     Mapping,
     Sequence,

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from stridelint.linter.inference.elements import renewed
+from stridelint.linter.inference.objects import BoundMethod, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.registry import Call, function
-from stridelint.linter.inference.values import (
-    BoundMethod,
-    Instance,
-    Mapping,
-    Sequence,
-    TensorValue,
-    Unknown,
-    Value,
-)
+from stridelint.linter.inference.values import Mapping, Sequence, TensorValue, Unknown, Value
 
 
 @function("copy.copy", "copy.deepcopy")

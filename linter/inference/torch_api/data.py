@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.emit import emit, operand
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
-    Arguments,
     Constant,
-    Instance,
     Mapping,
     Sequence,
     TensorValue,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stridelint.linter.inference.objects import Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import whole_numbers
 from stridelint.linter.inference.torch_api.constants import TENSOR_TYPES, device_name, dtype_name
@@ -10,7 +11,6 @@ from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
-    Instance,
     MemoryFormat,
     Number,
     Sequence,

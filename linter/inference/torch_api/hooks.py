@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.values import (
-    Arguments,
-    Constant,
-    Instance,
-    Mapping,
-    Sequence,
-    Unknown,
-    Value,
-    is_none,
-)
+from stridelint.linter.inference.values import Constant, Mapping, Sequence, Unknown, Value, is_none
 
 HANDLE = "torch.utils.hooks.RemovableHandle"
 BEFORE, AFTER = "[hooks before]", "[hooks after]"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stridelint.linter.inference.objects import Arguments
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.values import Arguments, Sequence, TensorValue
+from stridelint.linter.inference.values import Sequence, TensorValue
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.sizes import Size
 

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.constants import device_name, dtype_name
 from stridelint.linter.inference.torch_api.layer_parameters import parameters_of
-from stridelint.linter.inference.values import (
-    FALSE,
-    NONE,
-    Arguments,
-    Constant,
-    Instance,
-    Sequence,
-    Unknown,
-    Value,
-    as_dim,
-    is_none,
-)
+from stridelint.linter.inference.values import FALSE, NONE, Constant, Sequence, Unknown, Value, as_dim, is_none
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.generic import strides_in_order

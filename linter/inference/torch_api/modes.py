@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from stridelint.linter.inference import contexts
+from stridelint.linter.inference.objects import Class, Function, GradMode, Instance
 from stridelint.linter.inference.torch_api.constants import device_name, dtype_name
 from stridelint.linter.inference.torch_api.registry import Call, function
-from stridelint.linter.inference.values import (
-    NONE,
-    Class,
-    Constant,
-    Device,
-    Dtype,
-    Function,
-    GradMode,
-    Instance,
-    TensorValue,
-    Unknown,
-    Value,
-)
+from stridelint.linter.inference.values import NONE, Constant, Device, Dtype, TensorValue, Unknown, Value
 from stridelint.rules.contract.facts import TensorFacts
 
 

@@ -5,21 +5,13 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.attributes import as_tensor, find_method
+from stridelint.linter.inference.objects import Arguments, Function, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import hooks, layers, recurrent
 from stridelint.linter.inference.torch_api.apply import apply_call
 from stridelint.linter.inference.torch_api.module_members import WRAPPERS, entries_of, named_tensors
 from stridelint.linter.inference.torch_api.registry import Call, methods
-from stridelint.linter.inference.values import (
-    Arguments,
-    Constant,
-    Function,
-    Instance,
-    TensorValue,
-    Unknown,
-    Value,
-    is_none,
-)
+from stridelint.linter.inference.values import Constant, TensorValue, Unknown, Value, is_none
 from stridelint.rules.events import Form
 
 

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from stridelint.linter.inference.values import (
-    Constant,
-    Instance,
-    Mapping,
-    Slice,
-    TensorValue,
-    Unknown,
-    Value,
-    as_int,
-    is_none,
-)
+from stridelint.linter.inference.objects import Instance
+from stridelint.linter.inference.values import Constant, Mapping, Slice, TensorValue, Unknown, Value, as_int, is_none
 
 # The attribute in which a container keeps its items.
 ITEMS = "[items]"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from stridelint.linter.inference.attributes import hold
+from stridelint.linter.inference.objects import Arguments, BoundMethod, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import hooks, layers
 from stridelint.linter.inference.torch_api.conversion_requests import Request, request_of
@@ -22,12 +23,9 @@ from stridelint.linter.inference.torch_api.module_members import (
 )
 from stridelint.linter.inference.torch_api.registry import Call
 from stridelint.linter.inference.values import (
-    Arguments,
-    BoundMethod,
     Constant,
     Device,
     Dtype,
-    Instance,
     Mapping,
     Sequence,
     TensorValue,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference.objects import Arguments, BoundMethod
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import raw_memory
 from stridelint.linter.inference.torch_api.numpy_factories import numpy_dtype
 from stridelint.linter.inference.values import (
-    Arguments,
     ArrayValue,
-    BoundMethod,
     Constant,
     Sequence,
     SizeValue,

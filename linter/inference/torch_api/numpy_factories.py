@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.factories import nested
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
-    Arguments,
     ArrayValue,
     Constant,
     External,
-    Instance,
     Sequence,
     TensorValue,
     Unknown,

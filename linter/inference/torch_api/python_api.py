@@ -7,18 +7,16 @@ import libcst as cst
 from stridelint.linter.inference import elements
 from stridelint.linter.inference.attributes import attribute, hold
 from stridelint.linter.inference.iteration import items_of
+from stridelint.linter.inference.objects import Arguments, Instance, Partial
 from stridelint.linter.inference.path import Finished
 from stridelint.linter.inference.torch_api.module_members import entries_of
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     NONE,
     TRUE,
-    Arguments,
     Condition,
     Constant,
-    Instance,
     Mapping,
-    Partial,
     Sequence,
     ShapeOf,
     SizeValue,

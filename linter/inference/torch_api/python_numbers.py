@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from stridelint.linter.inference.iteration import items_of
+from stridelint.linter.inference.objects import Arguments
 from stridelint.linter.inference.torch_api.apply import apply_call
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     FALSE,
     TRUE,
-    Arguments,
     Constant,
     Number,
     Sequence,

@@ -9,22 +9,10 @@ import libcst as cst
 
 from stridelint.linter.inference import elements
 from stridelint.linter.inference.iteration import items_of
+from stridelint.linter.inference.objects import Arguments, Class, Context, Function, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.registry import Call, function
-from stridelint.linter.inference.values import (
-    NONE,
-    Arguments,
-    Class,
-    Constant,
-    Context,
-    Function,
-    Instance,
-    Mapping,
-    Sequence,
-    TensorValue,
-    Unknown,
-    Value,
-)
+from stridelint.linter.inference.values import NONE, Constant, Mapping, Sequence, TensorValue, Unknown, Value
 from stridelint.rules.contract.answers import Confidence
 
 PARSER, NAMESPACE, NAMED_TUPLE = "argparse.ArgumentParser", "argparse.Namespace", "collections.namedtuple"

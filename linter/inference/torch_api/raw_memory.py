@@ -9,18 +9,15 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.bindings import dotted_name
+from stridelint.linter.inference.objects import Arguments, BoundMethod, Function, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.registry import Call, method
 from stridelint.linter.inference.values import (
     TRUE,
-    Arguments,
     ArrayValue,
-    BoundMethod,
     Constant,
     External,
-    Function,
-    Instance,
     Raw,
     Sequence,
     TensorValue,

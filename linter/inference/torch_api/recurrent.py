@@ -7,17 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.values import (
-    FALSE,
-    Arguments,
-    Constant,
-    Instance,
-    Sequence,
-    TensorValue,
-    Value,
-    as_dim,
-)
+from stridelint.linter.inference.values import FALSE, Constant, Sequence, TensorValue, Value, as_dim
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
 from stridelint.rules.contract.generic import strides_in_order

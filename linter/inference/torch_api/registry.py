@@ -12,8 +12,9 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from stridelint.linter.inference.objects import Arguments
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.values import Arguments, TensorValue, Value
+from stridelint.linter.inference.values import TensorValue, Value
 from stridelint.rules.events import Form
 
 

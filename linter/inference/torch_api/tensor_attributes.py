@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference.objects import BoundMethod
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     FALSE,
     TRUE,
-    BoundMethod,
     Condition,
     Constant,
     Device,

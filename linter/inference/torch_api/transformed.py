@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from stridelint.linter.inference.objects import Transform, Transformer
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.transforms import transformed
-from stridelint.linter.inference.values import Transform, Transformer, Value
+from stridelint.linter.inference.values import Value
 
 COMPILE = "torch.compile"
 VMAP = ("torch.vmap", "torch.func.vmap", "functorch.vmap")

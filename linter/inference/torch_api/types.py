@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from stridelint.linter.inference.attributes import as_tensor
+from stridelint.linter.inference.objects import Class, Function, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     FALSE,
     TRUE,
     ArrayValue,
-    Class,
     Condition,
     Constant,
     External,
-    Function,
-    Instance,
     Mapping,
     Sequence,
     SizeValue,

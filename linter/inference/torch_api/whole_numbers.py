@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from stridelint.linter.inference.values import (
-    Arguments,
-    Constant,
-    Number,
-    Sequence,
-    ShapeOf,
-    SizeValue,
-    TensorValue,
-    Value,
-)
+from stridelint.linter.inference.objects import Arguments
+from stridelint.linter.inference.values import Constant, Number, Sequence, ShapeOf, SizeValue, TensorValue, Value
 
 _ROUNDING = frozenset(("round", "floor", "ceil", "trunc", "fix", "sign", "floor_divide"))
 _KEEPING = frozenset(
