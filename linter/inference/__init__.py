@@ -4,7 +4,8 @@
     analysis.findings       # their sites hold nodes of the module
 
 `roots` starts reading at the module's body and at each function, `statements` and `expressions` follow the code along one
-`path` at a time, `torch_api` knows what torch's functions return, `program` hands events to the rules.
+`path` at a time (`dispatch` finds what handles a node), `values` and `objects` are what it evaluates to, `torch_api` knows
+what torch's functions return, `program` hands events to the rules.
 """
 
 from __future__ import annotations
