@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stridelint.linter import cache, cache_file, config
 
-PAGE = (Path(__file__).parent.parent / "docs/cache.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/cache.md").read_text("utf-8")
 
 
 def test_settings_and_limits(tmp_path: Path) -> None:
