@@ -14,6 +14,7 @@ Key: TypeAlias = tuple[str, str]
 _FILLING = frozenset({"append", "extend", "insert", "update", "setdefault", "add"})
 _NAMESPACES = frozenset({"SimpleNamespace", "Namespace", "EasyDict", "_replace", "replace"})
 _SETTERS = frozenset({"register_buffer", "register_parameter", "setattr"})
+_PROPERTIES = frozenset({"property", "cached_property"})
 # Functions that call an object they are given, or whose class they are looked up in.
 _CALLING = frozenset(
     "apply __call__ forward module checkpoint checkpoint_sequential functional_call map starmap submit call vmap".split()
@@ -30,7 +31,7 @@ class Definitions:
     """What may get into each name of a module, regardless of order: expressions, with the unit they stand in.
 
     Keys are (unit, name) for local names and parameters; attributes, dict keys and results of functions (`name()`) are
-    not kept apart by unit, and have "" instead of it.
+    not kept apart by unit, and have "" instead of it. What a property returns is its attribute.
 
     of: by key. told: annotations, defaults, decorators and comparisons of dtypes, which tell what a name may be.
     """
@@ -58,8 +59,15 @@ class Definitions:
             self._described(function, unit)
         for cls in nodes.classes:
             self._constructor(cls, nodes)
+        properties = {
+            function.name
+            for function, _ in nodes.functions
+            if any(name_of(each) in _PROPERTIES for each in function.decorator_list)
+        }
         for function_name, value, unit in nodes.returned:
             self._add(("", function_name + "()"), value, unit)
+            if function_name in properties:
+                self._add(("", function_name), value, unit)
         for node, unit in nodes.bindings:
             self._binding(node, unit)
         for call, unit in nodes.calls:
@@ -164,8 +172,10 @@ class Definitions:
             names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
             if names[:1] in (["self"], ["cls"]):
                 del names[0]
+            ahead = name == "apply" and known is not self.functions.get(name)  # of an autograd.Function: its context comes first
             for index, value in enumerate(call.args):
-                for each in names[index:] if isinstance(value, ast.Starred) else names[index : index + 1]:
+                stop = len(names) if isinstance(value, ast.Starred) else index + 1 + ahead
+                for each in names[index:stop]:
                     self._add((inner, each), value, unit)
             if arguments.vararg is not None:
                 for value in call.args:
