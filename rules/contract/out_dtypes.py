@@ -19,6 +19,11 @@ from stridelint.rules.contract.result_rules import apply_rule
 from stridelint.rules.contract.verdict import FINE, UNKNOWN, Verdict
 
 
+# Kinds of parameters (see `signatures.Parameter`) that take tensors as such; of others, which take one for its number, only
+# the kind counts.
+_TENSORS = frozenset("TLo")
+
+
 def scalar_kind(number: object) -> str | None:
     """The kind of a Python number."""
     kinds = {bool: "bool", int: "integer", float: "float", complex: "complex"}
@@ -38,7 +43,7 @@ def operands(variant: Variant, index: int, arguments: Mapping[str, object]) -> l
         if name not in arguments or arguments[name] is None:
             continue
         value = arguments[name]
-        number_only = not any(p.name == name and ("T" in p.kinds or "L" in p.kinds) for p in variant.signature)
+        number_only = not any(p.name == name and not _TENSORS.isdisjoint(p.kinds) for p in variant.signature)
         for each in value if isinstance(value, (tuple, list)) else (value,):
             facts, kind = facts_of(each), scalar_kind(each)
             if facts is not None:
