@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import named_tuples
+from stridelint.linter.inference import named_tuples, refilled
 from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.objects import Arguments, BoundMethod, Class, Function, Instance, Super
@@ -15,11 +15,13 @@ from stridelint.linter.inference.values import (
     Constant,
     Dtype,
     External,
+    Mapping,
     Sequence,
     ShapeOf,
     TensorValue,
     Unknown,
     Value,
+    forget_items,
 )
 from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.dtypes import kind_of
@@ -173,8 +175,15 @@ def _class_value(path: Path, owner: Class, statement: cst.SimpleStatementLine, n
             continue
         if any(isinstance(target, cst.Name) and target.value == name for target in targets) and small.value is not None:
             with path.mute():
-                owner.attributes[name] = evaluate(path, scope, small.value)
-            return owner.attributes[name]
+                value = evaluate(path, scope, small.value)
+            if isinstance(value, (Mapping, Sequence)) and name in path.program.once(
+                owner.node, refilled.attributes_of, owner.node
+            ):
+                forget_items(value)
+                for each in value.entries.values() if isinstance(value, Mapping) else ():
+                    forget_items(each)
+            owner.attributes[name] = value
+            return value
     return None
 
 

@@ -25,6 +25,26 @@ def names_in_functions(module: cst.Module) -> set[str]:
     return found
 
 
+def attributes_of(cls: cst.ClassDef) -> frozenset[str]:
+    """Attributes of a class that its body stores items in, and its methods by the class's name: in them, or in their items."""
+    found = set()
+    waiting: list[tuple[cst.CSTNode, bool]] = [(cls, False)]
+    while waiting:
+        node, inside = waiting.pop()
+        for container in filled_by(node):
+            while isinstance(container, cst.Subscript):
+                container = container.value
+            if isinstance(container, cst.Name) and not inside:
+                found.add(container.value)
+            elif isinstance(container, cst.Attribute) and isinstance(container.value, cst.Name):
+                if container.value.value in ("cls", cls.name.value):
+                    found.add(container.attr.value)
+        if type(node) is not cst.Name:
+            inside = inside or type(node) is cst.FunctionDef
+            waiting += [(child, inside) for child in children(node)]
+    return frozenset(found)
+
+
 def filled_by(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """The containers that a node itself stores items in: `x[i] = ...`, `x.append(...)`."""
     if type(node) is cst.Assign and isinstance(node, cst.Assign):

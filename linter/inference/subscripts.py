@@ -15,6 +15,7 @@ from stridelint.linter.inference.values import (
     Constant,
     Copied,
     Mapping,
+    Number,
     Sequence,
     ShapeOf,
     Slice,
@@ -166,11 +167,7 @@ def tensor_item(path: Path, tensor: TensorValue, index: Value, node: cst.CSTNode
     """`tensor[index]`: a view for basic indexing, a copy where a tensor or list takes part."""
     from stridelint.linter.inference.torch_api.view_ops import geometry_of, view_of
 
-    parts = (
-        list(index.items)
-        if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None
-        else [index]
-    )
+    parts = index_parts(index)
     if any(is_advanced(part) for part in parts):
         return _advanced(path, tensor, parts, node)
     if not all(_is_basic(part) for part in parts):
@@ -179,6 +176,21 @@ def tensor_item(path: Path, tensor: TensorValue, index: Value, node: cst.CSTNode
     geometry = None if base is None else basic_geometry(base, parts)
     step = "is sliced here" if any(isinstance(part, Slice) and not _is_whole(part) for part in parts) else ""
     return view_of(path, tensor, geometry, node, step)
+
+
+def index_parts(index: Value) -> list[Value]:
+    """What each axis is indexed with. A list is one index if it holds numbers; torch takes one that holds slices, None or
+    tensors for a tuple, and says that this is going to change, so nothing is known of it."""
+    if not isinstance(index, Sequence):
+        return [index]
+    if index.kind == "tuple":
+        return [index] if index.items is None else list(index.items)
+    items = [index.fresh_element()] if index.items is None else index.items
+    return [index] if all(_is_number(each) for each in items) else [Unknown()]
+
+
+def _is_number(part: Value) -> bool:
+    return isinstance(part, Number) or as_dim(part) is not None or operators.number_kind(part) is not None
 
 
 def _copy_or_view(path: Path, tensor: TensorValue) -> Value:

@@ -10,7 +10,12 @@ INTEGERS = {
     "int32": (-(2**31), 2**31 - 1),
     "int64": (-(2**63), 2**63 - 1),
 }
-LARGEST_FLOAT = {"float16": 65504.0, "bfloat16": 3.38e38, "float32": 3.4e38, "float64": 1.79e308}
+LARGEST_FLOAT = {
+    "float16": 65504.0,
+    "bfloat16": (2 - 2**-7) * 2.0**127,
+    "float32": (2 - 2**-23) * 2.0**127,
+    "float64": (2 - 2**-52) * 2.0**1023,
+}
 _REAL_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 # Their results may leave the range of their operands.
 GROWING = frozenset("add sub subtract mul multiply neg negative square pow addcmul bitwise_left_shift".split())
@@ -23,6 +28,12 @@ def narrows(result: str, out: str) -> bool:
         return low < lowest or high > highest
     result, out = _REAL_PARTS.get(result, result), _REAL_PARTS.get(out, out)
     return result in LARGEST_FLOAT and out in LARGEST_FLOAT and LARGEST_FLOAT[result] > 1.01 * LARGEST_FLOAT[out]
+
+
+def limits(dtype: str) -> tuple[int, int] | tuple[float, float] | None:
+    """The smallest and the largest number of a dtype: what `torch.iinfo` and `torch.finfo` call min and max."""
+    largest = LARGEST_FLOAT.get(dtype)
+    return INTEGERS.get(dtype) if largest is None else (-largest, largest)
 
 
 def cannot_hold(number: object, dtype: str) -> bool:

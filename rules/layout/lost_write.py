@@ -87,6 +87,11 @@ half = x.half().clamp_(0, 1)
 rows = x.t().reshape(-1)
 rows.mul_(2)
 print(rows)
+parts = [slice(0, 2), slice(None)]
+x[parts].zero_()
+
+def store(x: torch.Tensor, parts, value):
+    x[[part.to_slice() for part in parts]].copy_(value)
 """,
     )
     INVALID = (

@@ -9,6 +9,7 @@ import pytest
 from stridelint.rules.contract import dtypes
 from stridelint.rules.contract.dtypes import DTYPES, Operand, Scalar, can_cast, promote_types, result_kind, result_type
 from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.contract.narrowing import limits
 
 torch = pytest.importorskip("torch")
 NAMES = [name for name in DTYPES if hasattr(torch, name)]
@@ -131,3 +132,11 @@ def test_many_operands_take_no_longer_than_they_are_many() -> None:
     assert dtypes.possible_types(unknown, "float32") == frozenset(DTYPES)
     mixed = [tensor(name, None) for name in NAMES if DTYPES[name].promotes == "fully"] * 10
     assert dtypes.possible_types(mixed, "float32") >= {"complex128"}
+
+
+@pytest.mark.parametrize(
+    "dtype", ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
+)
+def test_limits(dtype: str) -> None:
+    info = torch.finfo(getattr(torch, dtype)) if "float" in dtype else torch.iinfo(getattr(torch, dtype))
+    assert limits(dtype) == (info.min, info.max)

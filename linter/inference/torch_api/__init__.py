@@ -17,6 +17,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     conversions,
     copying,
     data,
+    dtype_limits,
     factories,
     hooks,
     made_like,

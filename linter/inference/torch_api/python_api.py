@@ -20,6 +20,7 @@ from stridelint.linter.inference.values import (
     Sequence,
     ShapeOf,
     SizeValue,
+    Slice,
     TensorValue,
     Unknown,
     Value,
@@ -67,6 +68,15 @@ def range_(call: Call) -> Value:
             return Sequence([Constant(each) for each in numbers], "list")
         return Sequence(None, "list", lambda: SizeValue(sizes.Size.fresh("index")))
     return Sequence(None, "list", lambda: SizeValue(sizes.Size.fresh("index")))
+
+
+@function("builtins.slice")
+def slice_(call: Call) -> Value:
+    """`slice(stop)`, `slice(start, stop, step)`."""
+    given = call.args.positional
+    if call.args.unknown_star or not 0 < len(given) <= 3:
+        return Unknown("slice")
+    return Slice(None, given[0], None) if len(given) == 1 else Slice(*[*given, None][:3])
 
 
 @function("builtins.enumerate")

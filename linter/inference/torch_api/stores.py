@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.subscripts import is_advanced, tensor_item
+from stridelint.linter.inference.subscripts import index_parts, is_advanced, tensor_item
 from stridelint.linter.inference.torch_api import whole_numbers
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.writes import stored
@@ -21,9 +21,7 @@ def tensor_store(
     `region` is the view that plain indices select; `indexed` tells that tensors or lists pick elements of it.
     """
     resized, path.resized = path.resized, {}
-    indexed = (
-        index.items if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None else [index]
-    )
+    indexed = index_parts(index)
     picks = any(is_advanced(part) for part in indexed)
     region = _picked_from(path, tensor, indexed) if picks else tensor_item(path, tensor, index, None)
     receiver = operand(path, tensor, target.value)
