@@ -17,6 +17,7 @@ from stridelint.linter.inference.values import (
     Value,
 )
 from stridelint.rules.contract import sizes
+from stridelint.rules.contract.facts import Dims
 
 MAX_ROWS = 12
 
@@ -39,7 +40,11 @@ def items_of(path: Path, value: Value) -> tuple[list[Value], bool]:
     if isinstance(value, ShapeOf):
         return [SizeValue(sizes.Size.fresh()), SizeValue(sizes.Size.fresh())], False
     if isinstance(value, ArrayValue):
-        return [Unknown("row"), Unknown("row")], False
+        from stridelint.linter.inference.torch_api.numpy_arrays import rows_of
+
+        shape = value.facts.shape
+        count, exhaustive = _number_of_rows(shape) if shape else (2, False)
+        return rows_of(value, count), exhaustive
     return [Unknown("item"), Unknown("item")], False
 
 
@@ -54,10 +59,14 @@ def _rows(path: Path, tensor: TensorValue) -> tuple[list[Value], bool]:
     shape = path.facts(tensor).shape
     if not shape:
         return [TensorValue(proven=tensor.proven), TensorValue(proven=tensor.proven)], False
-    count = shape[0]
-    exhaustive = isinstance(count, int) and count <= MAX_ROWS
-    total = count if isinstance(count, int) and exhaustive else 2
+    total, exhaustive = _number_of_rows(shape)
     return [select(path, tensor, 0, row) for row in range(total)], exhaustive
+
+
+def _number_of_rows(shape: Dims) -> tuple[int, bool]:
+    """How many rows stand for all, and whether these are all."""
+    count = shape[0]
+    return (count, True) if isinstance(count, int) and count <= MAX_ROWS else (2, False)
 
 
 def _elements(path: Path, instance: Instance) -> tuple[list[Value], bool]:

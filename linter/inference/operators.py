@@ -190,6 +190,8 @@ def augmented(path: Path, node: cst.AugAssign, left: Value, right: Value) -> Val
         )
     if isinstance(right, TensorValue):
         return _tensor_binary(path, name, node, left, right, Form.OPERATOR)
+    if isinstance(left, ArrayValue) and not isinstance(right, Unknown):
+        return left  # changed in place
     if isinstance(left, Sequence) and left.kind == "list" and name == "add":
         joined = python_binary(path, name, left, right)
         left.items, left.element = (joined.items, joined.element) if isinstance(joined, Sequence) else (None, None)
@@ -213,7 +215,7 @@ def python_binary(path: Path, name: str, left: Value, right: Value) -> Value:
     if isinstance(left, Sequence) or isinstance(right, Sequence):
         return _sequences(path, name, left, right)
     if isinstance(left, ArrayValue) or isinstance(right, ArrayValue):
-        from stridelint.linter.inference.torch_api.numpy_arrays import array_binary
+        from stridelint.linter.inference.torch_api.numpy_elementwise import array_binary
 
         return array_binary(path, name, left, right)
     kinds = [number_kind(each) for each in (left, right)]
@@ -321,9 +323,11 @@ def unary(path: Path, node: cst.UnaryOperation, value: Value) -> Value:
     dim = as_dim(value)
     if dim is not None and isinstance(node.operator, cst.Minus):
         return _dim_value(sizes.multiply(dim, -1))
-    if isinstance(value, (Number, ArrayValue)):
-        return value
-    return Unknown()
+    if isinstance(value, ArrayValue):
+        from stridelint.linter.inference.torch_api.numpy_elementwise import unary as array_unary
+
+        return array_unary(path, value)
+    return value if isinstance(value, Number) else Unknown()
 
 
 def _dim_value(dim: Dim) -> Value:

@@ -18,7 +18,6 @@ from stridelint.rules.contract.operators import Output, Variant
 from stridelint.rules.contract.result_rules import apply_rule
 from stridelint.rules.contract.verdict import FINE, UNKNOWN, Verdict
 
-
 # Kinds of parameters (see `signatures.Parameter`) that take tensors as such; of others, which take one for its number, only
 # the kind counts.
 _TENSORS = frozenset("TLo")

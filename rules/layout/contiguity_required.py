@@ -61,6 +61,9 @@ frame = np.zeros((6, 8, 3), dtype=np.uint8)
 a = torch.from_numpy(frame[..., ::-1].copy())
 b = torch.from_numpy(frame[::-1].astype(np.float32))
 c = torch.from_numpy(np.ascontiguousarray(frame[:, ::-1]))
+d = torch.from_numpy(np.rot90(frame, 4))
+e = torch.from_numpy(np.flip(np.flip(frame, 0), 0))
+f = torch.from_numpy(frame[::-1] * 2)
 
 def pack(x):
     if not x.is_contiguous():

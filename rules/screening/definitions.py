@@ -179,6 +179,7 @@ class Definitions:
                     self._add((inner, each), value, unit)
             if arguments.vararg is not None:
                 for value in call.args:
+                self._listed(call.args)
                     self._add((inner, arguments.vararg.arg), value, unit)
             for keyword in call.keywords:
                 self._add((inner, keyword.arg or ""), keyword.value, unit)
@@ -246,9 +247,7 @@ class Definitions:
         """A function that is an argument may get any of the others; one in a list, whatever the object is called with."""
         for each in call.args:
             if isinstance(each, (ast.List, ast.Tuple)):
-                self.in_lists.update(
-                    part.id for part in each.elts if isinstance(part, ast.Name) and part.id in self.functions
-                )
+                self._listed(each.elts)
             elif isinstance(each, ast.Name) and each.id in self.functions and each.id not in self.classes:
                 for arguments, inner in self.functions[each.id]:
                     for parameter in (*arguments.posonlyargs, *arguments.args):
@@ -257,6 +256,9 @@ class Definitions:
                                 self._add((inner, parameter.arg), value, unit)
 
     def _dtype_compared(self, node: ast.Compare, unit: str) -> None:
+    def _listed(self, values: list[ast.expr]) -> None:
+        self.in_lists.update(each.id for each in values if isinstance(each, ast.Name) and each.id in self.functions)
+
         """`x.dtype == torch.bool` tells what x may be."""
         sides = (node.left, *node.comparators)
         for side in sides:

@@ -25,8 +25,11 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     module_calls,
     modules,
     numpy_arrays,
+    numpy_elementwise,
     numpy_factories,
     numpy_functions,
+    numpy_random,
+    numpy_readers,
     part_ops,
     python_api,
     python_numbers,
@@ -149,8 +152,8 @@ def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments
             return contexts.method_of(path, receiver, callee.name, args.get(0))
         if receiver.external in (raw_memory.POINTER, raw_memory.STORAGE):
             return raw_memory.storage_method(path, node, receiver, callee.name)
-        if receiver.external == "numpy.random.Generator":
-            return numpy_factories.generator_method(path, node, callee.name, args)
+        if receiver.external == numpy_random.GENERATOR:
+            return numpy_random.generator_method(path, node, callee.name, args)
         if receiver.external == python_objects.PARSER:
             return python_objects.parser_method(path, receiver, callee.name, args)
         return (

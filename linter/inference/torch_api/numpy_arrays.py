@@ -1,4 +1,4 @@
-"""Arrays of numpy, as far as they reach torch: the dtype, shape and strides of their parts, attributes, methods, arithmetic."""
+"""Arrays of numpy, as far as they reach torch: the dtype, shape and strides of their parts, attributes and methods."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import libcst as cst
 
 from stridelint.linter.inference.objects import Arguments, BoundMethod
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import raw_memory
-from stridelint.linter.inference.torch_api.numpy_factories import numpy_dtype
+from stridelint.linter.inference.torch_api import numpy_dtypes, numpy_elementwise, raw_memory
+from stridelint.linter.inference.torch_api.numpy_dtypes import numpy_dtype
+from stridelint.linter.inference.torch_api.registry import Call, functions
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
@@ -39,8 +40,14 @@ def array_item(path: Path, owner: ArrayValue, index: Value, node: cst.CSTNode) -
     facts = owner.facts.but(shape=None, strides=None, storage_offset=None)
     if negative:
         return backwards(owner, node, facts.but(strides=_negative_strides(owner.facts, parts), shape=owner.facts.shape))
+    return _part(owner, parts)
+
+
+def _part(owner: ArrayValue, parts: list[Value]) -> ArrayValue:
+    """What an index without negative steps picks."""
     from stridelint.linter.inference.subscripts import _is_basic, basic_geometry
 
+    facts = owner.facts.but(shape=None, strides=None, storage_offset=None)
     if owner.facts.shape is not None and all(_is_basic(part) for part in parts):
         geometry = basic_geometry(Geometry(owner.facts.shape, owner.facts.strides, owner.facts.storage_offset), parts)
         if geometry is not None:
@@ -76,10 +83,18 @@ def _same_way(owner: ArrayValue, view: ArrayValue) -> ArrayValue:
 
 
 def backwards(owner: ArrayValue, node: cst.CSTNode, facts: TensorFacts) -> ArrayValue:
-    """A view of an array that walks an axis from its end."""
+    """A view of an array that walks an axis from its end; of one that was turned before it may be the right way round again."""
     view = ArrayValue(facts, (*owner.story, ("gets a negative stride here", node)))
-    view.backwards = True
+    numbers = [stride for stride in facts.strides or () if isinstance(stride, int)]
+    view.backwards = not owner.backwards or any(stride < 0 for stride in numbers)
     return view
+
+
+def rows_of(owner: ArrayValue, count: int) -> list[Value]:
+    """The first parts of an array along its first axis; numbers, of which nothing is known, if it has no other."""
+    if owner.facts.rank is None or owner.facts.rank < 2:
+        return [Unknown("row") for _ in range(count)]
+    return [_part(owner, [Constant(row)]) for row in range(count)]
 
 
 def _negative_strides(facts: TensorFacts, parts: list[Value]) -> Dims | None:
@@ -107,6 +122,8 @@ def array_attribute(owner: ArrayValue, name: str, node: cst.CSTNode | None) -> V
             return _same_way(owner, ArrayValue(facts.but(shape=moved.shape, strides=moved.strides), owner.story))
     if name == "T":
         return _same_way(owner, ArrayValue(facts.but(strides=None), owner.story))
+    if name == "dtype" and facts.dtype is not None:
+        return numpy_dtypes.named(facts.dtype)
     if name == "ctypes" and node is not None:
         return raw_memory.handle(raw_memory.POINTER, owner, node)
     return BoundMethod(owner, name)
@@ -119,16 +136,16 @@ def array_method(path: Path, node: cst.CSTNode, callee: BoundMethod, args: Argum
     facts = owner.facts
     raw_memory.flattened(path, owner, callee.name, args, node)
     if callee.name == "astype":
-        dtype = numpy_dtype(args.get(0, "dtype"))
-        strides = (
-            facts.strides
-            if facts.strides is not None and all(not isinstance(each, int) or each >= 0 for each in facts.strides)
-            else None
+        dtype, asked = numpy_dtype(args.get(0, "dtype")), args.get(1, "order")
+        strides = numpy_elementwise.laid_out(facts) if asked is None else None
+        changed = facts.but(
+            dtype=dtype,
+            kind=kind_of(dtype) if dtype else None,
+            strides=strides,
+            storage=None if "copy" in args.keywords else path.new_storage(),
+            storage_offset=0,
         )
-        return ArrayValue(
-            facts.but(dtype=dtype, kind=kind_of(dtype) if dtype else None, strides=strides, storage=path.new_storage()),
-            owner.story,
-        )
+        return ArrayValue(changed, owner.story)
     if callee.name == "copy":
         shape = facts.shape
         strides = None if shape is None else strides_in_order(shape, range(len(shape)))
@@ -147,8 +164,9 @@ def array_method(path: Path, node: cst.CSTNode, callee: BoundMethod, args: Argum
         return _reshaped(path, owner, args)
     if callee.name in ("reshape", "squeeze", "view", "ravel", "flatten"):
         return ArrayValue(facts.but(shape=None, strides=None), owner.story)
-    if callee.name in ("item", "tolist", "mean", "sum", "max", "min", "std"):
-        return Unknown(callee.name)
+    if callee.name in numpy_elementwise.METHODS:
+        name = f"numpy.{callee.name}"
+        return functions[name](Call(path, node, name, args.with_first(owner)))
     return Unknown(callee.name)
 
 
@@ -167,42 +185,3 @@ def _reshaped(path: Path, owner: ArrayValue, args: Arguments) -> ArrayValue:
     if shape is None or facts.strides != row_major:
         return ArrayValue(facts.but(shape=shape, strides=None), owner.story)
     return ArrayValue(facts.but(shape=shape, strides=strides_in_order(shape, range(len(shape)))), owner.story)
-
-
-def array_binary(path: Path, name: str, left: Value, right: Value) -> Value:
-    """Arithmetic with an array: the dtype where it surely stays."""
-    from stridelint.linter.inference.operators import number_kind
-
-    owner, other = (left, right) if isinstance(left, ArrayValue) else (right, left)
-    assert isinstance(owner, ArrayValue)
-    facts = owner.facts
-    dtype: str | None = None
-    kind = facts.kind
-    if isinstance(other, ArrayValue):
-        dtype = facts.dtype if other.facts.dtype == facts.dtype and name in ("add", "sub", "mul") else None
-        kind = kind_of(dtype) if dtype else None
-    elif facts.dtype is not None:
-        scalar = number_kind(other)
-        if (
-            name in ("add", "sub", "mul", "floor_divide", "remainder")
-            and scalar in ("integer", "bool")
-            and facts.kind != "bool"
-        ):
-            dtype = facts.dtype
-        elif scalar in ("float", "integer") and facts.kind == "float":
-            dtype = facts.dtype
-        else:
-            kind = "float" if name == "div" and facts.kind in ("integer", "bool") else None
-    if name in ("eq", "ne", "lt", "le", "gt", "ge"):
-        dtype, kind = "bool", "bool"
-    strides = facts.strides if not isinstance(other, ArrayValue) else None
-    return ArrayValue(
-        facts.but(
-            dtype=dtype,
-            kind=kind,
-            strides=strides,
-            storage=path.new_storage(),
-            shape=facts.shape if not isinstance(other, ArrayValue) else None,
-        ),
-        owner.story,
-    )

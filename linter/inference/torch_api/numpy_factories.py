@@ -1,77 +1,24 @@
-"""numpy's functions that make arrays, and the dtypes that they are told."""
+"""numpy's functions that make arrays."""
 
 from __future__ import annotations
 
-import libcst as cst
-
-from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.factories import nested
+from stridelint.linter.inference.torch_api.numpy_dtypes import OF_KIND, numpy_dtype
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     ArrayValue,
-    Constant,
-    External,
     Sequence,
     TensorValue,
     Unknown,
     Value,
     as_dim,
     as_dims,
-    as_int,
 )
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
 from stridelint.rules.contract.generic import strides_in_order
-
-DTYPES = {
-    **{
-        name: name
-        for name in (
-            "uint8",
-            "int8",
-            "int16",
-            "int32",
-            "int64",
-            "uint16",
-            "uint32",
-            "uint64",
-            "float16",
-            "float32",
-            "float64",
-            "complex64",
-            "complex128",
-        )
-    },
-    "bool_": "bool",
-    "bool": "bool",
-    "float": "float64",
-    "int": "int64",
-    "double": "float64",
-    "single": "float32",
-    "half": "float16",
-}
-
-
-_BUILTIN = {
-    "builtins.float": "float64",
-    "builtins.int": "int64",
-    "builtins.bool": "bool",
-    "builtins.complex": "complex128",
-}
-
-
-def numpy_dtype(value: Value | None) -> str | None:
-    """The dtype an argument of numpy names, in torch's words."""
-    if isinstance(value, External):
-        if value.dotted in _BUILTIN:
-            return _BUILTIN[value.dotted]
-        module, _, name = value.dotted.rpartition(".")
-        return DTYPES.get(name) if module == "numpy" else None
-    if isinstance(value, Constant) and isinstance(value.value, str):
-        return DTYPES.get(value.value)
-    return None
 
 
 def array(shape: Dims | None, dtype: str | None, call: Call) -> ArrayValue:
@@ -88,12 +35,18 @@ def made(call: Call) -> Value:
     """`np.zeros(shape, dtype)`."""
     given = call.get(2 if call.name == "numpy.full" else 1, "dtype")
     shape = call.get(0, "shape")
-    number = as_int(shape)
+    number = as_dim(shape)
     dims = (number,) if number is not None else as_dims(shape)
     dtype = numpy_dtype(given)
     if given is None:
         dtype = "float64" if call.name != "numpy.full" else listed(call.path, call.get(1, "fill_value"))[1]
     return array(dims, dtype, call)
+
+
+@function("numpy.dtype")
+def dtype_(call: Call) -> Value:
+    """`np.dtype("float32")`: as good as what it is told."""
+    return call.get(0, "dtype") or Unknown("dtype")
 
 
 @function("numpy.asarray", "numpy.array", "numpy.ascontiguousarray", "numpy.copy")
@@ -121,60 +74,13 @@ def as_array(call: Call) -> Value:
     return array(shape, own if given is None else dtype, call)
 
 
-@function("numpy.random.default_rng", "numpy.random.RandomState")
-def generator(call: Call) -> Value:
-    """A random generator."""
-    return Instance(None, "numpy.random.Generator")
-
-
-@function(
-    "numpy.random.rand", "numpy.random.randn", "numpy.random.random", "numpy.random.uniform", "numpy.random.normal"
-)
-def random(call: Call) -> Value:
-    """Random float64 numbers."""
-    shape = as_dims(call.get(-1, "size"))
-    if call.name in ("numpy.random.rand", "numpy.random.randn"):
-        shape = as_dims(Sequence(call.args.positional))
-    return array(shape, "float64", call)
-
-
-@function("numpy.random.randint")
-def randint(call: Call) -> Value:
-    """Random integers."""
-    return _integers(call)
-
-
-def _integers(call: Call) -> Value:
-    given = call.get(3, "dtype")
-    size = call.get(2, "size")
-    number = as_int(size)
-    return array(
-        (number,) if number is not None else as_dims(size), "int64" if given is None else numpy_dtype(given), call
-    )
-
-
-def generator_method(path: Path, node: cst.CSTNode, name: str, args: Arguments) -> Value:
-    """A method of a random generator."""
-    call = Call(path, node, name, args)
-    if name in ("integers", "randint"):
-        return _integers(call)
-    if name in ("random", "normal", "standard_normal", "uniform", "rand", "randn"):
-        index = 0 if name in ("random", "standard_normal") else 2
-        return array(as_dims(call.get(index, "size")), "float64", call)
-    return Unknown(name)
-
-
-# Of Python's numbers; int64 on all systems since numpy 2, and everywhere but Windows before.
-_DTYPE_OF_KIND = {"bool": "bool", "integer": "int64", "float": "float64", "complex": "complex128"}
-
-
 def listed(path: Path, data: Value | None) -> tuple[Dims | None, str | None]:
     """Shape and dtype that numpy gives nested lists of numbers."""
     shape, _, kind = nested(path, data)
     holds_arrays = isinstance(data, Sequence) and any(
         not isinstance(each, Sequence) and hasattr(each, "facts") for each in data.items or ()
     )
-    return shape, None if holds_arrays else _DTYPE_OF_KIND.get(kind or "")
+    return shape, None if holds_arrays else OF_KIND.get(kind or "")
 
 
 def _dtype(call: Call, index: int, default: str | None) -> str | None:

@@ -15,6 +15,7 @@ from stridelint.linter.inference.values import (
     as_int,
 )
 from stridelint.rules.contract import joins, views
+from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.facts import Dims
 from stridelint.rules.contract.views import Geometry
 
@@ -86,3 +87,21 @@ def flipped(call: Call) -> Value:
     source = call.get(0, "m")
     owner = source if isinstance(source, ArrayValue) else ArrayValue()
     return backwards(owner, call.node, owner.facts.but(shape=None, strides=None, storage_offset=None))
+
+
+@function("numpy.rot90")
+def turned(call: Call) -> Value:
+    """`np.rot90(a, k, axes)`: a view; every number of turns but multiples of four reverses an axis."""
+    source, given, axes = call.get(0, "m"), call.get(1, "k"), call.get(2, "axes")
+    owner = source if isinstance(source, ArrayValue) else ArrayValue()
+    turns = 1 if given is None else as_int(given)
+    if turns is not None and turns % 4 == 0:
+        return _moved(owner, lambda base: base)
+    if turns is None:
+        call.path.weaken(Confidence.LIKELY)
+    shape = owner.facts.shape
+    if axes is not None or turns is None or shape is None or len(shape) < 2:
+        shape = None
+    elif turns % 2:
+        shape = (shape[1], shape[0], *shape[2:])
+    return backwards(owner, call.node, owner.facts.but(shape=shape, strides=None, storage_offset=None))
