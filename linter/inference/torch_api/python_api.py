@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference import elements
-from stridelint.linter.inference.attributes import attribute, hold
+from stridelint.linter.inference.attributes import attribute, find_method, hold
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.objects import Arguments, Instance, Partial
 from stridelint.linter.inference.path import Finished
@@ -14,6 +14,7 @@ from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     NONE,
     TRUE,
+    ArrayValue,
     Condition,
     Constant,
     Mapping,
@@ -24,8 +25,10 @@ from stridelint.linter.inference.values import (
     TensorValue,
     Unknown,
     Value,
+    as_dim,
     as_int,
     is_none,
+    number,
 )
 from stridelint.rules.contract import sizes
 
@@ -35,6 +38,7 @@ MAX_RANGE = 64
 @function("builtins.len")
 def length(call: Call) -> Value:
     """`len(x)`."""
+    from stridelint.linter.inference.calls import call_function
     from stridelint.linter.inference.torch_api.queries import size_at
     from stridelint.linter.inference.torch_api.tensor_attributes import rank_value
 
@@ -45,6 +49,8 @@ def length(call: Call) -> Value:
         return Constant(len(value.entries))
     if isinstance(value, TensorValue):
         return size_at(value, call.path.facts(value).shape, 0)
+    if isinstance(value, ArrayValue) and value.facts.shape:
+        return number(value.facts.shape[0], (value, 0))
     if isinstance(value, ShapeOf):
         return rank_value(call.path, value.tensor)
     if isinstance(value, Constant) and isinstance(value.value, (str, bytes)):
@@ -53,6 +59,10 @@ def length(call: Call) -> Value:
         entries = entries_of(value)
         if entries is not None:
             return Constant(len(entries))
+        method = find_method(value, "__len__")
+        if method is not None:
+            counted = call_function(call.path, None, method, Arguments([value]))
+            return SizeValue(sizes.Size.fresh("length")) if as_dim(counted) is None else counted
     if isinstance(value, Unknown):
         return value.attributes.setdefault("len()", SizeValue(sizes.Size.fresh("length")))
     return SizeValue(sizes.Size.fresh("length"))
