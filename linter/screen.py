@@ -30,6 +30,7 @@ _MAX_STRING = 100
 _QUOTES = ('"', "'")
 _SPACE = re.compile(rb"[ \t]+(?=[(=])")  # `out = x` and `x.view (1)` hold the words, too
 _PLAIN = re.compile(r"\.?\w+\(?|\w+=|\W{1,3}=")
+_NAMED_TORCH = re.compile(r"\n(?:\.?torch\n|\"torch|import [^\n]*torch)")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 _OPERATORS = {
@@ -131,8 +132,8 @@ class Code:
 
     @property
     def uses_torch(self) -> bool:
-        """Whether anything in the code is called torch."""
-        return TORCH in self._text
+        """Whether anything in the code is called torch, or imported under a name with it; `func_torch` says nothing."""
+        return _NAMED_TORCH.search(self._text) is not None
 
     def has(self, word: str) -> bool:
         """Whether a rule's word occurs in the code."""
@@ -178,6 +179,9 @@ def _collect(node: Any, found: set[str], below: list[Any]) -> None:
         elif kind == "alias":
             # Under whatever name: the import stands for its uses.
             found.add(f".{node.name.rpartition('.')[2]}(")
+            found.add(f"import {node.name}")
+        elif kind == "ImportFrom":
+            found.add(f"import {node.module}")
         elif kind == "AugAssign":
             found.add(_OPERATORS[type(node.op).__name__])
         for field in node._fields:

@@ -83,6 +83,23 @@ def test_rules_that_can_fire(text: str, rules: list[type[Rule]]) -> None:
     assert passes(text) == rules
 
 
+@pytest.mark.parametrize(
+    ("text", "uses"),
+    [
+        ("import torch", True),
+        ("def f():\n    from torch.nn import functional", True),
+        ("import lightning.pytorch as pl", True),
+        ("pytest.importorskip('torch')", True),
+        ("def f(x: 'torch.Tensor'): pass", True),
+        ("backend.torch.zeros(2)", True),
+        ("def vector_torch(x, out=None):\n    'For torch.'", False),
+        ("if impl == 'pytorch': pass", False),
+    ],
+)
+def test_use_of_torch(text: str, uses: bool) -> None:
+    assert screen.Code(ast.parse(text)).uses_torch is uses
+
+
 def test_depth_is_measured_without_recursion() -> None:
     code = screen.Code(screen.parse("x = " + "-" * 900 + "1"))
     assert code.depth > 900

@@ -49,7 +49,7 @@ def of_class(path: Path, scope: Scope, cls: Class) -> None:
                     execute_small(path, inner, small)
         elif isinstance(statement, cst.FunctionDef):
             of_function(path, inner, statement)
-        elif not isinstance(statement, cst.ClassDef):
+        elif isinstance(statement, cst.BaseCompoundStatement) and not isinstance(statement, cst.ClassDef):
             execute(path, inner, statement)
 
 

@@ -59,6 +59,21 @@ def stored(path: Path, mapping: Mapping, value: Value) -> None:
     mapping.open = True
 
 
+def put(container: Value, value: Value) -> Value:
+    """What a container holds when it gets a value: what would lead back to itself is not followed."""
+    waiting: list[Sequence | Mapping] = [value] if isinstance(value, (Sequence, Mapping)) else []
+    seen: set[int] = set()
+    while waiting:
+        each = waiting.pop()
+        if each is container:
+            return Unknown("itself")
+        if id(each) not in seen:
+            seen.add(id(each))
+            parts = each.items or () if isinstance(each, Sequence) else each.entries.values()
+            waiting += [part for part in parts if isinstance(part, (Sequence, Mapping))]
+    return value
+
+
 def any_of(sequence: Sequence) -> list[Value]:
     """Elements that stand for all of them."""
     return list(sequence.items) if sequence.items is not None else [sequence.fresh_element()]

@@ -195,6 +195,7 @@ def augmented(path: Path, node: cst.AugAssign, left: Value, right: Value) -> Val
     if isinstance(left, Sequence) and left.kind == "list" and name == "add":
         joined = python_binary(path, name, left, right)
         left.items, left.element = (joined.items, joined.element) if isinstance(joined, Sequence) else (None, None)
+        left.items = None if left.items is None else [elements.put(left, each) for each in left.items]
         return left
     return python_binary(path, name, left, right)
 

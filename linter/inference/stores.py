@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import elements, named_tuples, operators
+from stridelint.linter.inference import elements, operators
 from stridelint.linter.inference.attributes import set_attribute
 from stridelint.linter.inference.dispatch import evaluate
+from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.objects import Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.subscripts import evaluate_index
 from stridelint.linter.inference.values import (
+    ArrayValue,
     Mapping,
     Sequence,
     ShapeOf,
@@ -72,11 +74,13 @@ def unpacked(path: Path, value: Value, count: int, star: int | None) -> list[Val
         value.tensor.refine_rank(count)
         shape = path.facts(value.tensor).shape
         items = shape_value(shape).items if shape is not None else None
+    elif isinstance(value, ShapeOf):
+        return _sizes_around(path, value, count, star or 0)
     elif isinstance(value, TensorValue):
         items = _tensor_rows(path, value, count) if star is None else None
-    elif isinstance(value, Instance):
-        parts = named_tuples.as_sequence(value)
-        items = None if parts is None else parts.items
+    elif isinstance(value, (ArrayValue, Instance, Mapping)):
+        found, exhaustive = items_of(path, value)
+        items = found if exhaustive else None
     if items is not None and star is None and len(items) == count:
         return items
     if items is not None and star is not None and len(items) >= count - 1:
@@ -87,6 +91,15 @@ def unpacked(path: Path, value: Value, count: int, star: int | None) -> list[Val
             Sequence(None, "list", value.element) if index == star else value.fresh_element() for index in range(count)
         ]
     return [Sequence(None, "list") if index == star else Unknown("unpacked") for index in range(count)]
+
+
+def _sizes_around(path: Path, shape: ShapeOf, count: int, star: int) -> list[Value]:
+    """`batch, channels, *grid = x.shape` of a tensor of unknown rank."""
+    from stridelint.linter.inference.torch_api.queries import size_at
+
+    axes = [*range(star), *range(star - count + 1, 0)]
+    values = [size_at(shape.tensor, path.facts(shape.tensor).shape, axis) for axis in axes]
+    return [*values[:star], Sequence(None, "list"), *values[star:]]
 
 
 def _tensor_rows(path: Path, tensor: TensorValue, count: int) -> list[Value]:
@@ -128,6 +141,7 @@ def _set_item(path: Path, scope: Scope, target: cst.Subscript, value: Value, nod
 
     owner = evaluate(path, scope, target.value)
     index = evaluate_index(path, scope, target)
+    value = elements.put(owner, value)
     if isinstance(owner, Mapping):
         key = operators.hashable(index)
         if key is None:

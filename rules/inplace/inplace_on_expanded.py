@@ -84,6 +84,11 @@ def shifted(bias, scores, inplace):
     if inplace:
         scores += bias
     return scores * bias
+
+def poses(images, count):
+    padded = torch.eye(4).expand(count, 4, 4).to(images.device)  # on another device it is a copy
+    padded[:, :2, :2] = 0
+    return padded
 """,
     )
     INVALID = (

@@ -148,6 +148,8 @@ class A:
         "torch.zeros(2).expand(-1, -1).view(0, -1)[..., None, 5, 'a'].T.mT",
         "nn.Conv2d()(1)\nnn.Sequential(1, 2)(3)\nnn.Linear(3, 'x').to(4)",
         "torch.cat(5)\ntorch.stack([])\ntorch.zeros(-1, 'a')",
+        "x = []\nx.append(x)\nx += [x]\nx[0] = x\nprint(x)\ntorch.stack(x).view(*x)",
+        "d = {}\nd['d'] = d\nd.update(e=d)\nd.setdefault('f', [d])\nprint(d)\ntorch.zeros(2)[d]",
     ],
 )
 def test_odd_programs_do_no_harm(code: str) -> None:

@@ -65,11 +65,11 @@ def _append(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Sequence)
     value = args.get(0)
     if owner.items is not None and value is not None:
-        owner.items.append(value)
+        owner.items.append(elements.put(owner, value))
         _drop_first(owner)
         _grows(path, owner)
     elif value is not None:
-        elements.added(path, owner, [value])
+        elements.added(path, owner, [elements.put(owner, value)])
     return NONE
 
 
@@ -77,12 +77,12 @@ def _append_left(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Sequence)
     value = args.get(0)
     if owner.items is not None and value is not None:
-        owner.items.insert(0, value)
+        owner.items.insert(0, elements.put(owner, value))
         if owner.limit is not None:
             del owner.items[owner.limit :]
         _grows(path, owner)
     elif value is not None:
-        elements.added(path, owner, [value])
+        elements.added(path, owner, [elements.put(owner, value)])
     return NONE
 
 
@@ -106,6 +106,7 @@ def _extend(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Sequence)
     value = args.get(0)
     items, exhaustive = items_of(path, value) if value is not None else ([], False)
+    items = [elements.put(owner, each) for each in items]
     if owner.items is None:
         elements.added(path, owner, items)
     owner.items = [*owner.items, *items] if exhaustive and owner.items is not None else None
@@ -145,20 +146,20 @@ def _setdefault(path: Path, owner: Value, args: Arguments) -> Value:
     from stridelint.linter.inference.operators import hashable
 
     assert isinstance(owner, Mapping)
-    first, default = args.get(0), args.get(1)
+    first, default = args.get(0), elements.put(owner, args.get(1) or NONE)
     key = None if first is None else hashable(first)
     if key is None or owner.open:
-        elements.stored(path, owner, default or NONE)
+        elements.stored(path, owner, default)
         made = elements.of_mapping(path, owner)
         return Unknown("setdefault") if made is None else made()
-    return owner.entries.setdefault(key, default or NONE)
+    return owner.entries.setdefault(key, default)
 
 
 def _update(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Mapping)
     other = args.get(0)
     if isinstance(other, Mapping):
-        owner.entries.update(other.entries)
+        owner.entries.update({key: elements.put(owner, each) for key, each in other.entries.items()})
         if other.open and other.element is not None:
             elements.stored(path, owner, other.element())
         elif other.open:
@@ -166,7 +167,7 @@ def _update(path: Path, owner: Value, args: Arguments) -> Value:
     elif other is not None:
         owner.open, owner.element = True, None
         owner.entries.clear()
-    owner.entries.update(args.keywords)
+    owner.entries.update({key: elements.put(owner, each) for key, each in args.keywords.items()})
     return NONE
 
 

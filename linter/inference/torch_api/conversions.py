@@ -62,7 +62,13 @@ def to(call: Call) -> Value:
     device = facts.device
     if wanted.device_given or wanted.unclear:
         device = wanted.device
-        alias = alias & Answer.of(None if device is None or facts.device is None else device == facts.device)
+        stays = Answer.of(None if device is None or facts.device is None else device == facts.device)
+        if stays is not Answer.YES and memory_format in (None, "preserve_format"):
+            # What goes to another device is a copy, and dense.
+            moved, _ = questions.converted(known, dtype=wanted.dtype, copy=True)
+            same = moved.strides == result.strides
+            result = moved if stays is Answer.NO or same else result.but(strides=None)
+        alias = alias & stays
     result = result.but(device=device)
     if wanted.unclear or (wanted.dtype_given and wanted.dtype is None):
         alias = alias & Answer.UNKNOWN
