@@ -23,15 +23,17 @@ from stridelint.rules.screening import IN_PLACE, Nodes, name_of
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 # Names whose use gives a tensor some fact: a caller without any of them tells a function nothing about its arguments.
 _SOURCES = frozenset(
-    """zeros ones empty full rand randn randint arange linspace eye tensor as_tensor from_numpy one_hot hann_window randperm Tensor
+    """zeros ones empty full rand randn randint arange linspace eye tensor as_tensor from_numpy frombuffer one_hot hann_window randperm Tensor
     FloatTensor LongTensor HalfTensor channels_last channels_last_3d memory_format half double long byte bfloat16 requires_grad_
     DataLoader default_rng contiguous""".split()
 )
 # Those of them that give it a fact which is not the usual one.
 _UNUSUAL = frozenset(
     """channels_last channels_last_3d memory_format half double long byte bfloat16 requires_grad_ randint arange one_hot randperm
-    LongTensor HalfTensor from_numpy bool int64 int32 uint8 complex64 float64 float16 expand""".split()
+    LongTensor HalfTensor from_numpy frombuffer bool int64 int32 uint8 complex64 float64 float16 expand""".split()
 )
+# Methods that give a tensor's axes another order.
+_ORDERING = frozenset("permute transpose t T mT movedim moveaxis swapaxes swapdims".split())
 # Methods that an object is made with.
 _CONSTRUCTORS = frozenset({"__init__", "__post_init__", "setUp", "setup_method"})
 # Names that decide what torch makes of a tensor in the end, which is reason enough to follow it into other files.
@@ -85,6 +87,7 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
     spoken_globals = {name for name, parts in globals_.items() if any(word <= parts for word in wanted)}
     reaching = reachability.reaching(units, spoken, globals_, spoken_globals)
     near, sources = reachability.names_of(units, spoken), _sources_of_objects(units)
+    near |= {name for name, parts in globals_.items() if not near.isdisjoint(parts)}  # `run = Kernel.apply`
     following: set[int | None] = {
         index for index, unit in enumerate(units) if _leads_out(nodes, unit.names, nodes.unit_of(unit.node))
     }
@@ -94,7 +97,7 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
         if spoken[index]
         or (reaching[index] and unit.node.name.startswith("test"))
         or not near.isdisjoint(unit.names)
-        and (not _feeding(unit).isdisjoint(unit.names) or _passes_attributes(unit, near, sources))
+        and (_feeds(unit) or _passes_attributes(unit, near, sources))
         or index in following
     }
     hot = reachability.names_of(units, reaching)
@@ -126,15 +129,18 @@ def everything(text: str, tree: ast.Module) -> Plan:
     return Plan(text, frozenset(), dict.fromkeys(range(count), True), {}, True, None, frozenset((None, *range(count))))
 
 
-def _feeding(unit: Unit) -> frozenset[str]:
-    """Names in a function that make it worth reading for what it hands to others.
+def _feeds(unit: Unit) -> bool:
+    """Names in a function make it worth reading for what it hands to others.
 
     With parameters of its own, a function is part of a library: the ordinary tensors it makes tell others little.
     """
     arguments = unit.node.args
     positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
     required = positional[: len(positional) - len(arguments.defaults)]
-    return _UNUSUAL if set(required) - {"self", "cls"} else _SOURCES
+    makes = not _SOURCES.isdisjoint(unit.names)
+    if set(required) <= {"self", "cls"}:
+        return makes
+    return not _UNUSUAL.isdisjoint(unit.names) or (makes and not _ORDERING.isdisjoint(unit.names))
 
 
 def _sources_of_objects(units: Iterable[Unit]) -> frozenset[str]:

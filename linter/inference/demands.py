@@ -15,17 +15,33 @@ from stridelint.rules.forms.walking import beginning_of, walk
 def refused(path: Path, node: cst.CSTNode, test: cst.BaseExpression) -> None:
     """An `assert` fails, or an exception is raised, because of what `is_contiguous()` answered: the event "refused".
 
-    What a test asserts about its own results is no demand.
+    What a test asserts about its own results is no demand, nor is one after whose failure something else is done.
     """
     if path.denied is None or any(_is_test(frame.function.node) for frame in path.frames[-1:]):
         return
+    if any(frame.falls_back for frame in path.frames):
+        return
     tensor, query, written = path.denied
-    if any(each is query for each in walk(test)):
+    if any(each is query for each in walk(_meant(path, test))):
         source = operand(path, tensor, written)
         passed = _passing_call(path, tensor, written)
         sites = {} if passed is None else {"passed": passed}
         call = path.program.text(passed)
         emit(path, "refused", Form.METHOD, node, {"input": source, "call": call}, (source,), sites=sites)
+
+
+def _meant(path: Path, test: cst.BaseExpression) -> cst.BaseExpression:
+    """The condition; of one that is a name (`if not ok:`) what the function assigns to it, if it does so once."""
+    name = test.expression if isinstance(test, cst.UnaryOperation) else test
+    if not isinstance(name, cst.Name) or not path.frames:
+        return test
+    assigned = [
+        each.value
+        for each in walk(path.frames[-1].function.node, cst.Assign)
+        if isinstance(each, cst.Assign)
+        and any(isinstance(target.target, cst.Name) and target.target.value == name.value for target in each.targets)
+    ]
+    return assigned[0] if len(assigned) == 1 else test
 
 
 def _passing_call(path: Path, tensor: TensorValue, written: cst.CSTNode | None) -> cst.CSTNode | None:

@@ -140,12 +140,12 @@ def _attempt(path: Path, scope: Scope, node: cst.Try | cst.TryStar) -> None:
         frame.falls_back = around or path.program.once(node, trials.falls_back, node)
     try:
         execute(path, scope, part.body)
+        for each in part.tried:
+            path.step()
+            evaluate(path, scope, each.value)
     finally:
         if frame is not None:
             frame.falls_back = around
-    for each in part.tried:
-        path.step()
-        evaluate(path, scope, each.value)
 
 
 def _handle(path: Path, scope: Scope, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> None:

@@ -10,7 +10,8 @@ import libcst as cst
 from stridelint.rules.forms.walking import children, walk
 
 MAX_TRIED = 2
-_TORCH_RAISES = frozenset({"RuntimeError", "TypeError", "ValueError", "Exception", "BaseException"})
+# What torch raises, or code that asserts what it needs.
+_RAISED = frozenset({"RuntimeError", "TypeError", "ValueError", "AssertionError", "Exception", "BaseException"})
 
 
 class Parted(NamedTuple):
@@ -38,7 +39,7 @@ def parted(around: cst.CSTNode, node: cst.Try | cst.TryStar) -> Parted:
 
 
 def falls_back(node: cst.Try | cst.TryStar) -> bool:
-    """Whether a short body is tried, and something else is done where torch refuses it."""
+    """Whether a short body is tried, and something else is done where that is refused."""
     if len(node.body.body) > MAX_TRIED or not all(isinstance(each, cst.SimpleStatementLine) for each in node.body.body):
         return False
     return any(_catches(each) and _goes_another_way(each.body) for each in node.handlers)
@@ -47,7 +48,7 @@ def falls_back(node: cst.Try | cst.TryStar) -> bool:
 def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     named = handler.type
     types = [each.value for each in named.elements] if isinstance(named, cst.Tuple) else [named]
-    return any(each is None or (isinstance(each, cst.Name) and each.value in _TORCH_RAISES) for each in types)
+    return any(each is None or (isinstance(each, cst.Name) and each.value in _RAISED) for each in types)
 
 
 def _goes_another_way(body: cst.BaseSuite) -> bool:

@@ -51,7 +51,7 @@ def _resolved(facts: TensorFacts, shape: Dims) -> Dims | None:
 
 
 def _cannot_view(facts: TensorFacts, shape: Dims) -> Judgement:
-    if facts.shape is not None and (facts.shape == shape or 0 in facts.shape):
+    if facts.shape is not None and (facts.shape == shape or 0 in facts.shape or _is_one_run(facts)):
         return certainly(False)
 
     def question(tensors: tuple[TensorFacts, ...], extra: generic.Numbers) -> bool | None:
@@ -65,6 +65,12 @@ def _cannot_view(facts: TensorFacts, shape: Dims) -> Judgement:
     return judgement if same or judgement.answer is not Answer.YES else UNKNOWN
 
 
+def _is_one_run(facts: TensorFacts) -> bool:
+    """Its elements lie in memory one after the other, in order: whatever shape a view of it has, it is row-major."""
+    shape = facts.shape
+    return shape is not None and 0 not in shape and facts.strides == generic.strides_in_order(shape, range(len(shape)))
+
+
 def _view_strides(facts: TensorFacts, shape: Dims) -> Dims | None:
     def compute(tensors: tuple[TensorFacts, ...], extra: generic.Numbers) -> Ints | None:
         own, strides = pair(tensors[0])
@@ -73,7 +79,9 @@ def _view_strides(facts: TensorFacts, shape: Dims) -> Dims | None:
         return reshaping.view_strides(own, strides, extra[0])
 
     groups = (facts.shape, facts.strides, shape)
-    return once_alike("view", groups, lambda: lift_strides(compute, shape, [facts], shape))
+    strides = once_alike("view", groups, lambda: lift_strides(compute, shape, [facts], shape))
+    # Sizes of other names, none of whose instances fit: legal calls have equally many elements all the same.
+    return generic.strides_in_order(shape, range(len(shape))) if strides is None and _is_one_run(facts) else strides
 
 
 def reshape(facts: TensorFacts, shape: Dims) -> tuple[TensorFacts, Judgement]:

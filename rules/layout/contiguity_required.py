@@ -23,7 +23,7 @@ CONVOLUTIONS = frozenset({"nn.functional.conv2d", "conv2d"})
 class ContiguityRequired(Rule):
     """
     What it does:
-        Finds tensors that are not row-major where something demands that they are: an `assert x.is_contiguous()` or
+        Finds tensors that are not row-major where something demands that they are: an `assert x.is_contiguous()`, `torch._check` or
         `if not x.is_contiguous(): raise` of your own, safetensors, `torch.from_numpy` of an array with a negative stride,
         and the gradient buckets of DistributedDataParallel.
 

@@ -21,14 +21,24 @@ _PERMUTERS = frozenset(
 _CLEAN = frozenset(
     """contiguous zeros ones empty rand randn randint arange linspace eye full tensor size len stack cat concat matmul mm bmm linear softmax
     log_softmax cumsum cumprod gather index_select sum mean std var amax amin argmax argmin norm topk one_hot masked_select cdist
-    meshgrid conv1d conv2d conv3d isinstance int float bool str""".split()
+    meshgrid conv1d conv2d conv3d isinstance str""".split()
 )
+# So are numbers made with these; methods of the same name keep the order (`x.float()`).
+_NUMBERS = frozenset({"int", "float", "bool"})
 # Elementwise operators of tensors, as methods or functions; those that matter most.
 _ELEMENTWISE = frozenset(
     """abs pow sqrt rsqrt exp log log2 log10 sin cos tan tanh sigmoid relu clamp clamp_min clamp_max add sub mul div where square round
     floor ceil neg reciprocal sign isfinite isnan isinf logical_and logical_or logical_not maximum minimum atan2 fmod remainder
     masked_fill eq ne lt le gt ge lerp hypot erf""".split()
 )
+
+
+def _cleans(call: ast.Call) -> bool:
+    """What it gives is no tensor in another order, whatever goes in."""
+    name = name_of(call.func)
+    return name in _CLEAN or (name in _NUMBERS and isinstance(call.func, ast.Name))
+
+
 _COPYING_WORDS = frozenset({"flatten", "reshape", "ravel", "reshape_as"})
 
 
@@ -43,7 +53,7 @@ class Permuted(TensorFlow):
             name = name_of(node.func)
             if name in _PERMUTERS or any(keyword.arg == "memory_format" for keyword in node.keywords):
                 return True
-            return False if name in _CLEAN else None
+            return False if _cleans(node) else None
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             return False
         return None
@@ -73,7 +83,7 @@ class Cut(Permuted):
             name = name_of(node.func)
             if name in _CUTTERS:
                 return not any(is_text(each) for each in node.args)  # `name.split(".")`
-            return False if name in _CLEAN or name in _ELEMENTWISE else None
+            return False if name in _ELEMENTWISE or _cleans(node) else None
         return None
 
     def opens(self, index: ast.expr) -> bool:
@@ -175,7 +185,7 @@ class ChannelsLast(TensorFlow):
             name = name_of(node.func)
             if name in ("permute", "movedim", "moveaxis"):
                 return True if _is_nhwc_permutation(node) else None
-            return False if name in _CLEAN else None
+            return False if _cleans(node) else None
         return None
 
 
@@ -225,7 +235,7 @@ class _Moved(TensorFlow):
         """A permutation starts it."""
         if isinstance(node, ast.Call):
             name = name_of(node.func)
-            return True if name in _MOVES and _moves_last_to_front(node) else False if name in _CLEAN else None
+            return True if name in _MOVES and _moves_last_to_front(node) else False if _cleans(node) else None
         return None
 
 

@@ -169,17 +169,18 @@ class Definitions:
         if known is None and self.may_call_object(call.func):
             known = [each for kind in ("forward", "__call__") for each in self.functions.get(kind, [])]
         for arguments, inner in known or []:
-            names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+            names, ahead = [each.arg for each in (*arguments.posonlyargs, *arguments.args)], False
             if names[:1] in (["self"], ["cls"]):
                 del names[0]
-            ahead = name == "apply" and known is not self.functions.get(name)  # of an autograd.Function: its context comes first
+            else:  # a `forward` without an object is that of an autograd.Function, whose context comes first
+                ahead = self.functions.get(name) is not known
             for index, value in enumerate(call.args):
                 stop = len(names) if isinstance(value, ast.Starred) else index + 1 + ahead
                 for each in names[index:stop]:
                     self._add((inner, each), value, unit)
             if arguments.vararg is not None:
-                for value in call.args:
                 self._listed(call.args)
+                for value in call.args:
                     self._add((inner, arguments.vararg.arg), value, unit)
             for keyword in call.keywords:
                 self._add((inner, keyword.arg or ""), keyword.value, unit)
@@ -255,10 +256,10 @@ class Definitions:
                             if value is not each:
                                 self._add((inner, parameter.arg), value, unit)
 
-    def _dtype_compared(self, node: ast.Compare, unit: str) -> None:
     def _listed(self, values: list[ast.expr]) -> None:
         self.in_lists.update(each.id for each in values if isinstance(each, ast.Name) and each.id in self.functions)
 
+    def _dtype_compared(self, node: ast.Compare, unit: str) -> None:
         """`x.dtype == torch.bool` tells what x may be."""
         sides = (node.left, *node.comparators)
         for side in sides:

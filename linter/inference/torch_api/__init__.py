@@ -38,6 +38,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     raw_memory,
     reshape_ops,
     transformed,
+    truths,
     types,
     view_ops,
     whole_numbers,

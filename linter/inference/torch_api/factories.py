@@ -312,6 +312,17 @@ def from_numpy(call: Call) -> Value:
     return TensorValue(facts, (*data.story, ("is made here", call.node)))
 
 
+@function("torch.frombuffer")
+def frombuffer(call: Call) -> Value:
+    """`torch.frombuffer(data, dtype=..., count=...)`: one axis over the memory of an object, on the CPU."""
+    count = as_dim(call.get(2, "count") or Constant(-1))
+    length = sizes.Size.fresh("length") if count is None or count == -1 else count
+    value = made(call, (length,), None)
+    if isinstance(value, TensorValue):
+        value.facts = value.facts.but(device="cpu")
+    return value
+
+
 @function(*(f"torch.{name}" for name in TENSOR_TYPES), *(f"torch.cuda.{name}" for name in TENSOR_TYPES))
 def typed(call: Call) -> Value:
     """`torch.LongTensor(...)`."""
