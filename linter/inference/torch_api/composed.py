@@ -214,14 +214,17 @@ def stft(call: Call) -> Value:
         return Unknown("stft")
     base, points = call.path.facts(tensor).shape, as_int(call.get(1, "n_fft"))
     onesided = call.args.keywords.get("onesided")
+    halved = True if onesided is None or is_none(onesided) else call.path.known_truth(onesided)
     complex_ = call.args.keywords.get("return_complex")
     result = _result(call, [tensor], None, None)
     facts = result.facts.but(dtype=None, kind=None)
     if complex_ is not None and call.path.known_truth(complex_) is True:
         dtype = dtypes.complex_of(tensor.facts.dtype) if tensor.facts.dtype is not None else None
         facts = facts.but(dtype=dtype, kind="complex")
-        if base is not None and points is not None and onesided is None and tensor.facts.kind == "float":
-            facts = facts.but(shape=(*base[:-1], points // 2 + 1, sizes.Size.fresh("frames")))
+        if base is not None and points is not None and halved is not None and tensor.facts.kind == "float":
+            shape = (*base[:-1], points // 2 + 1 if halved else points, sizes.Size.fresh("frames"))
+            rank = len(shape)
+            facts = facts.but(shape=shape, strides=strides_in_order(shape, (*range(rank - 2), rank - 1, rank - 2)))
     result.facts = facts
     return result
 

@@ -21,6 +21,7 @@ from stridelint.linter.inference.values import (
     as_sizes,
 )
 from stridelint.rules.contract import sizes, views
+from stridelint.rules.contract.dtypes import complex_of, real_of
 from stridelint.rules.contract.facts import Dims, TensorFacts
 from stridelint.rules.contract.views import Geometry
 from stridelint.rules.events import Unknown as UnknownArgument
@@ -273,8 +274,6 @@ def diagonal(call: Call) -> Value:
 @method("view_as_real")
 def view_as_real(call: Call) -> Value:
     """Complex numbers as pairs of reals."""
-    from stridelint.rules.contract.dtypes import real_of
-
     base = geometry_of(call.path, call.tensor)
     geometry = None
     if base is not None:
@@ -289,8 +288,14 @@ def view_as_real(call: Call) -> Value:
 @method("view_as_complex")
 def view_as_complex(call: Call) -> Value:
     """Pairs of reals as complex numbers: the last axis must be dense."""
-    result = view_of(call.path, call.tensor, None, call.node)
-    result.facts = result.facts.but(dtype=None, kind="complex")
+    base, geometry = geometry_of(call.path, call.tensor), None
+    if base is not None and base.strides is not None and base.shape[-1:] == (2,) and base.strides[-1] == 1:
+        halves = [sizes.floor_divide(stride, 2) for stride in base.strides[:-1]]
+        known = [stride for stride in halves if stride is not None]
+        geometry = Geometry(base.shape[:-1], tuple(known) if len(known) == len(halves) else None, None)
+    dtype = call.tensor.facts.dtype
+    result = view_of(call.path, call.tensor, geometry, call.node)
+    result.facts = result.facts.but(dtype=None if dtype is None else complex_of(dtype), kind="complex")
     emitted(call, result)
     return result
 
