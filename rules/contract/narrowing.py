@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 # The smallest and the largest number.
 INTEGERS = {
     "uint8": (0, 2**8 - 1),
@@ -46,14 +48,14 @@ def cannot_hold(number: object, dtype: str) -> bool:
 
 
 def is_whole_range(low: object, high: object, dtype: str) -> bool:
-    """Whether clamping between these leaves every number of a small integer dtype as it is."""
+    """Whether clamping between these leaves every number of a small integer dtype as it is, but for the one whose negative
+    it does not hold: -32767 and 32767 are full scale of int16."""
     if dtype not in ("uint8", "int8", "int16") or (low is None and high is None):
         return False
     lowest, highest = INTEGERS[dtype]
-    return (low is None or _at_most(low, lowest)) and (high is None or _at_most(-highest, high, negate=True))
+    least = lowest if high is None else -highest if lowest else 0
+    return (low is None or _is_number(low) and low <= least) and (high is None or _is_number(high) and high >= highest)
 
 
-def _at_most(left: object, right: object, negate: bool = False) -> bool:
-    if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
-        return False
-    return left <= right if not negate else -left <= right
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, (int, float))

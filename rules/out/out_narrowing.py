@@ -21,7 +21,7 @@ class OutNarrowing(OutRule):
     What it does:
         Finds `out=` tensors of the result's kind with a smaller range: an int64 result in uint8, float32 in float16. Reported
         in every run where the numbers are known not to fit, or where the code expects so: it clamps a uint8 result to 0 and
-        255 after it has wrapped around.
+        255, or an int16 one to full scale, after it has wrapped around.
 
     Why is this bad?
         Within a kind torch casts in silence. Integers wrap around, floats become infinite; a `clamp_` of the out comes too
@@ -55,6 +55,11 @@ wide = torch.empty(4, dtype=torch.int16)
 torch.add(image, 60, out=wide)
 wide.clamp_(0, 255)
 torch.cumsum(image, 0, dtype=torch.int32, out=torch.empty(4, dtype=torch.int32))
+signed = torch.zeros(4, dtype=torch.int8)
+torch.neg(signed, out=signed)
+signed.clamp_(min=-127)
+torch.add(signed, 3, out=signed)
+signed.clamp_(-100, 100)
 """,
         """\
 import torch
@@ -65,6 +70,26 @@ def scale(x, factor, out):
 """,
     )
     INVALID = (
+        Invalid(
+            """\
+import torch
+
+def mix(bus, tracks, full_scale=2**15 - 1):
+    for track in tracks:
+        torch.add(bus, track, out=bus)
+    return bus.clamp(-full_scale, full_scale)
+
+mix(torch.zeros(4, dtype=torch.int16), [torch.full((4,), 20000, dtype=torch.int16) for _ in range(2)])
+""",
+            (
+                (
+                    5,
+                    9,
+                    "add() wraps around in int16, the dtype of 'bus', before 'bus.clamp(-full_scale, full_scale)' could limit it, "
+                    "without an error; compute in a wider dtype, clamp, then convert",
+                ),
+            ),
+        ),
         Invalid(
             """\
 import torch
