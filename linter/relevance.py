@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from stridelint.linter import reachability, source
@@ -160,25 +160,41 @@ def _sources_of_objects(units: Iterable[Unit]) -> frozenset[str]:
 
 def _passes_attributes(unit: Unit, near: set[str], sources: frozenset[str]) -> bool:
     """A method that hands what its object was made with to a function that is worth reading."""
-    return (
-        unit.owner is not None
-        and unit.owner.name in sources
-        and any(
-            isinstance(each, ast.Call)
-            and any(_is_own(argument) for argument in (*each.args, *(keyword.value for keyword in each.keywords)))
-            and any(
-                isinstance(part, (ast.Name, ast.Attribute)) and name_of(part) in near for part in ast.walk(each.func)
-            )
-            for each in ast.walk(unit.node)
-        )
+    if unit.owner is None or unit.owner.name not in sources:
+        return False
+    parts = list(ast.walk(unit.node))
+    own = {
+        each.targets[0].id
+        for each in parts
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and _is_own(each.value)
+    }
+    return any(
+        isinstance(each, ast.Call)
+        and any(_is_own(argument, own) for argument in (*each.args, *(keyword.value for keyword in each.keywords)))
+        and any(isinstance(part, (ast.Name, ast.Attribute)) and name_of(part) in near for part in ast.walk(each.func))
+        for each in parts
     )
 
 
-def _is_own(node: ast.expr) -> bool:
-    """`self.name`, or a part of it."""
-    while isinstance(node, (ast.Subscript, ast.Starred)):
-        node = node.value
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+def _is_own(node: ast.expr, names: Container[str] = frozenset()) -> bool:
+    """`self.name`, a part of it or what a method of it gives, itself or by one of these names."""
+    while True:
+        if isinstance(node, (ast.Subscript, ast.Starred)):
+            node = node.value
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and not _is_name(node.func.value, "self")
+        ):
+            node = node.func.value
+        elif isinstance(node, ast.Attribute) and not _is_name(node.value, "self"):
+            node = node.value
+        else:
+            return isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and node.id in names)
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _leads_out(nodes: Nodes, names: frozenset[str], unit: str) -> bool:

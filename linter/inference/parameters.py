@@ -31,6 +31,7 @@ from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import TensorFacts
 
 CONSTRUCTOR_STEPS = 8_000
+DATA_SETS = ("torch.utils.data.", "torchvision.datasets.")
 TENSOR_ANNOTATIONS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.LongTensor"})
 
 
@@ -50,6 +51,7 @@ def method(path: Path, scope: Scope, node: cst.FunctionDef, cls: Class) -> tuple
     if "staticmethod" in names:
         return bound, arguments(path, scope, node, skip=0)
     args = arguments(path, scope, node, skip=1)
+    _indexed(node, cls, args)
     assumes = bool(path.program.assume) and assumptions.applies(path, node, cls)
     if assumes:
         args = assumptions.assumed(path, node, args, skip=1)
@@ -63,6 +65,17 @@ def method(path: Path, scope: Scope, node: cst.FunctionDef, cls: Class) -> tuple
     if assumes and isinstance(receiver, Instance):
         assumptions.converted(path, receiver)
     return bound, args.with_first(receiver)
+
+
+def _indexed(node: cst.FunctionDef, cls: Class, args: Arguments) -> None:
+    """Samplers mostly give integers to the `__getitem__` of a data set, and `DataLoader` hands them on one by one."""
+    if node.name.value != "__getitem__" or len(args.positional) != 1 or not isinstance(args.positional[0], Unknown):
+        return
+    bases = [name for name in cls.externals() if name.startswith(DATA_SETS)]
+    if any(name.endswith("Dataset") and not name.endswith("IterableDataset") for name in bases):
+        name = node.params.params[-1].name.value
+        args.positional[0] = SizeValue(sizes.Size.fresh(name))
+        args.defaulted.add(name)
 
 
 def ordinary_instance(path: Path, cls: Class) -> Instance:

@@ -160,5 +160,10 @@ def make_function(path: Path, scope: Scope, node: cst.FunctionDef) -> Value:
 def make_class(path: Path, scope: Scope, node: cst.ClassDef) -> Class:
     """The value that `class` binds; its body is looked at when attributes are asked for."""
     with path.mute():
-        bases = [evaluate(path, scope, base.value) for base in node.bases if base.keyword is None]
+        bases = [evaluate(path, scope, _without_types(base.value)) for base in node.bases if base.keyword is None]
     return Class(node, scope, bases)
+
+
+def _without_types(base: cst.BaseExpression) -> cst.BaseExpression:
+    """`Dataset` of `Dataset[Tensor]`."""
+    return base.value if isinstance(base, cst.Subscript) else base
