@@ -31,7 +31,6 @@ from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import TensorFacts
 
 CONSTRUCTOR_STEPS = 8_000
-DATA_SETS = ("torch.utils.data.", "torchvision.datasets.")
 TENSOR_ANNOTATIONS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.LongTensor"})
 
 
@@ -71,11 +70,17 @@ def _indexed(node: cst.FunctionDef, cls: Class, args: Arguments) -> None:
     """Samplers mostly give integers to the `__getitem__` of a data set, and `DataLoader` hands them on one by one."""
     if node.name.value != "__getitem__" or len(args.positional) != 1 or not isinstance(args.positional[0], Unknown):
         return
-    bases = [name for name in cls.externals() if name.startswith(DATA_SETS)]
-    if any(name.endswith("Dataset") and not name.endswith("IterableDataset") for name in bases):
-        name = node.params.params[-1].name.value
-        args.positional[0] = SizeValue(sizes.Size.fresh(name))
-        args.defaulted.add(name)
+    param = [*node.params.posonly_params, *node.params.params][-1]
+    if param.annotation is None and any(_is_data_set(name) for name in cls.externals()):
+        args.positional[0] = SizeValue(sizes.Size.fresh(param.name.value))
+        args.defaulted.add(param.name.value)
+
+
+def _is_data_set(base: str) -> bool:
+    """A class whose objects are indexed, not only run over."""
+    if base.startswith("torch.utils.data."):
+        return base.endswith("Dataset") and not base.endswith("IterableDataset")
+    return base.startswith("torchvision.datasets.")
 
 
 def ordinary_instance(path: Path, cls: Class) -> Instance:
