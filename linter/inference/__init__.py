@@ -73,7 +73,7 @@ def analyse(
     Raises:
         FoundOne: there is one.
     """
-    from stridelint.linter.inference import roots, tests
+    from stridelint.linter.inference import promises, roots, tests
     from stridelint.linter.inference.path import BudgetExhausted
     from stridelint.linter.inference.program import Program
 
@@ -87,6 +87,7 @@ def analyse(
             read = tests.read_test if tests.is_test(node, owner) else partial(roots.read_function, thorough=thorough)
             for part in (roots.read_definition, read):
                 readers.append((f"'{node.name.value}'", number, partial(part, program, node, owner)))
+    readers.append(("custom operators", None, partial(promises.read_promises, program)))
     stopped: str | None = None
     for what, root, read_root in readers:
         program.imports = imports if root in following else None

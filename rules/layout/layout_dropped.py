@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer, Confidence
-from stridelint.rules.events import Form, Operand, Site, TensorEvent
+from stridelint.rules.events import Form, Operand, TensorEvent
 from stridelint.rules.findings import found, quoted
 from stridelint.rules.layout.asked_formats import FORMATS, is_part, was_made
+from stridelint.rules.layout.screening import kernels
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.screening import name_of
 
 if TYPE_CHECKING:
-    import libcst
-
     from stridelint.rules.forms.edits import Code, Fix
     from stridelint.rules.screening import Nodes
 
@@ -38,7 +37,7 @@ STORES = frozenset({"setitem", "copy_"})
 _WORDS = (
     {name.rpartition(".")[2] for name in DROPPERS}
     | FACTORIES
-    | {"cat", "concat", "contiguous", "register_fake", "InstanceNorm2d", "Softmax", "Softmax2d", "copy_"}
+    | {"cat", "concat", "contiguous", "InstanceNorm2d", "Softmax", "Softmax2d", "copy_"}
 )
 
 
@@ -75,8 +74,8 @@ class LayoutDropped(Rule):
     code = "TLC107"
     name = "layout-dropped"
     severity = Severity.WARNING
-    words = ("channels_last", "register_fake")
-    ops = DROPPERS | FACTORIES | STORES | LAYERS | {"contiguous", "cat", "concat", "getitem"}
+    words = ("channels_last", "register_fake", "impl_abstract", "impl(")
+    ops = DROPPERS | FACTORIES | STORES | LAYERS | {"contiguous", "cat", "concat", "getitem", "fake_kernel"}
 
     VALID = (
         """\
@@ -190,11 +189,7 @@ c.copy_(x)
     @classmethod
     def places(cls, nodes: Nodes) -> frozenset[str] | None:
         """Something is channels_last, and an operator may drop it; or there is a fake kernel."""
-        found = {
-            unit
-            for function, unit in nodes.functions
-            if {"register_fake", "custom_op"} & nodes.names_below(ast.List(function.decorator_list))
-        }
+        found = kernels(nodes)
         if "memory_format" in nodes.names:
             found |= {
                 unit
@@ -210,6 +205,9 @@ c.copy_(x)
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """A tensor was made channels_last, and the result has another layout."""
+        if event.op == "fake_kernel":
+            yield from self._promised(event)
+            return
         if event.op in STORES:
             yield from self._stored(event)
             return
@@ -283,12 +281,22 @@ c.copy_(x)
                 claim=Claim(Kind.DROPS_LAYOUT) if _fits(event, value) else None,
             )
 
-    def check_module(self, module: libcst.Module) -> Iterator[Finding]:
-        """Fake kernels that promise other strides than the real one returns."""
-        from stridelint.rules.forms.fake_kernels import mismatches
-
-        for node, message in mismatches(module):
-            yield Finding(type(self), Site(node), message)
+    def _promised(self, event: TensorEvent) -> Iterator[Finding]:
+        """A fake kernel promises other strides than the real one returns."""
+        promised, returned, given = event.tensors[0], event.arguments["returned"], event.arguments["input"]
+        assert isinstance(returned, Operand) and isinstance(given, Operand)
+        row_major = [questions.is_contiguous(each.facts, "contiguous_format") for each in (promised, returned)]
+        answers = [each.answer for each in row_major]
+        fake, real, own = f"the fake kernel's '{event.text}'", event.arguments["kernel"], event.arguments["own"]
+        if answers == [Answer.YES, Answer.NO]:
+            is_like = (returned.facts.shape, returned.facts.strides) == (given.facts.shape, given.facts.strides)
+            kept = f"returns the strides of {quoted(given)}; use torch.empty_like({own})"
+            message = f"{fake} is row-major, but '{real}' {kept if is_like else 'returns other strides'}"
+        elif answers == [Answer.NO, Answer.YES]:
+            message = f"{fake} has the strides of '{own}', but '{real}' returns a row-major tensor"
+        else:
+            return
+        yield found(self, event, message, confidence=min(each.confidence for each in row_major))
 
     def fix(self, finding: Finding, code: Code) -> Fix | None:
         """The same with the layout kept, where that is one edit."""
@@ -299,7 +307,8 @@ c.copy_(x)
             return None
         like = tensor_edits.made_like(code, call, torch)
         if like is not None:
-            return edits.Fix("make it like the tensor", (like,), safe=event is None)
+            is_promise = isinstance(event, TensorEvent) and event.op == "fake_kernel"
+            return edits.Fix("make it like the tensor", (like,), safe=is_promise)
         wanted = (
             FORMATS.get(event.tensors[0].facts.rank or 0) if isinstance(event, TensorEvent) and event.tensors else None
         )

@@ -285,3 +285,25 @@ def batches_of_one(nodes: Nodes) -> frozenset[str]:
         return frozenset()
     flow = nodes.flow(_Batched)
     return frozenset(unit for call, unit in nodes.calls if flow.holds(call, unit))
+
+
+_KERNELS = frozenset({"custom_op", "triton_op", "register_kernel", "impl"})
+_FAKES = frozenset({"register_fake", "impl_abstract", "_register_fake", "impl"})
+
+
+def kernels(nodes: Nodes) -> set[str]:
+    """Functions that are registered as kernels of custom operators, where there are fake ones."""
+    if not (_FAKES & nodes.names and _KERNELS & nodes.names):
+        return set()
+    handed = {
+        part.id
+        for call, _ in nodes.calls
+        if name_of(call.func if not isinstance(call.func, ast.Call) else call.func.func) in _KERNELS | _FAKES
+        for part in call.args
+        if isinstance(part, ast.Name)
+    }
+    return {
+        unit
+        for function, unit in nodes.functions
+        if function.name in handed or (_KERNELS | _FAKES) & nodes.names_below(ast.List(function.decorator_list))
+    }
