@@ -57,8 +57,8 @@ class OutParameter:
 
     facts: of the tensor that was passed.
     writes: it is written into. last_writes: the statements and calls that do so right before the function returns.
-    handed: it is handed on to code that may do anything. aliased: what a write returns is used.
-    rebound: where another value is assigned to the name. returns_values: some `return` has a value.
+    handed: calls by which it is handed on to code that may do anything. aliased: what a write returns is used.
+    rebindings: where another value is assigned to the name. returns_values: some `return` has a value.
     rereads: what was written into it is read again.
     """
 
@@ -66,9 +66,9 @@ class OutParameter:
     function: str = ""
     writes: bool = False
     last_writes: tuple[Site, ...] = ()
-    handed: bool = False
+    handed: tuple[Site, ...] = ()
     aliased: bool = False
-    rebound: Site | None = None
+    rebindings: tuple[Site, ...] = ()
     returns_values: bool = False
     rereads: bool = False
 

@@ -36,6 +36,7 @@ def call(path: Path, node: cst.Call, callee: Value, args: Arguments) -> Value:
     """The result of calling `callee`."""
     from stridelint.linter.inference.torch_api import call_external, call_method, call_module, raw_memory
 
+    outs.happens(path, node)
     wrapped = raw_memory.passed(path, node, callee, args)
     if wrapped is not None:
         return wrapped

@@ -13,6 +13,10 @@ QUERIES = frozenset(
     element_size storage_offset names itemsize""".split()
 )
 
+# Methods that keep or show what they are given.
+_KEEPING = frozenset("append appendleft extend insert add put put_nowait debug info warning error log write".split())
+_RUN_LATER = (cst.FunctionDef, cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+
 
 @dataclass
 class Usage:
@@ -20,8 +24,9 @@ class Usage:
 
     optional: it may be left out.
     writes: expressions and statements that write into it, calls of torch with `out=out` among them.
-    handed: other calls with `out=out`, which may do anything.
-    rebindings: assignments to the name. reads: it is also an input, or something else altogether, such as a stream.
+    handed: other calls that are given `out`, which may do anything: with `out=out`, or for nothing but what they do.
+    rebindings: assignments to the name. reads: it is also an input, or something else altogether, such as a stream; or code
+        that may run at any time hands it on.
     filled: at this point of the reading it surely was the out= of a call of torch; rereads: its numbers are read after that.
     returns_values: some `return` has a value. aliased: what a write returns is used, so that something else may be `out` too.
     """
@@ -93,7 +98,7 @@ def _visit(node: cst.CSTNode, found: Usage) -> None:
         call = node.value if isinstance(node, cst.Expr) else node
         before = len(found.writes) + len(found.handed)
         if isinstance(call, cst.Call):
-            _visit_call(call, found)
+            _visit_call(call, found, discarded=call is not node)
         else:
             _visit(call, found)
         found.aliased |= isinstance(node, cst.Call) and len(found.writes) + len(found.handed) > before
@@ -114,8 +119,10 @@ def _visit(node: cst.CSTNode, found: Usage) -> None:
             _visit(node.target, found)
         _visit(node.value, found)
         return
+    handed = len(found.handed)
     for child in children(node):
         _visit(child, found)
+    found.reads |= len(found.handed) > handed and isinstance(node, _RUN_LATER)
 
 
 def _visit_returned(value: cst.BaseExpression, found: Usage) -> None:
@@ -136,8 +143,9 @@ def _visit_target(target: cst.BaseExpression, node: cst.Assign, found: Usage) ->
         _visit(target, found)
 
 
-def _visit_call(node: cst.Call, found: Usage) -> None:
+def _visit_call(node: cst.Call, found: Usage, discarded: bool = False) -> None:
     function = node.func
+    works = discarded and not (isinstance(function, cst.Attribute) and function.attr.value in _KEEPING)
     if isinstance(function, cst.Name) and function.value in ("isinstance", "len", "print", "type"):
         if function.value == "print" and any(_is_out(arg.value) for arg in node.args):
             found.read()
@@ -153,8 +161,24 @@ def _visit_call(node: cst.Call, found: Usage) -> None:
     for arg in node.args:
         if arg.keyword is not None and arg.keyword.value == "out" and _is_out(arg.value):
             (found.writes if _of_torch(function) else found.handed).append(node)
+        elif works and _hands_on(arg):
+            found.handed.append(node)
         else:
             _visit(arg.value, found)
+
+
+def _hands_on(arg: cst.Arg) -> bool:
+    """Whether an argument is `out`, or a view or pointer of it, alone or in a tuple of arguments for a kernel."""
+    if isinstance(arg.value, (cst.Tuple, cst.List)):
+        return any(_is_memory(element.value) for element in arg.value.elements)
+    return not arg.star and _is_memory(arg.value)
+
+
+def _is_memory(node: cst.BaseExpression) -> bool:
+    named = node.func if isinstance(node, cst.Call) else node
+    if isinstance(named, cst.Attribute) and named.attr.value in QUERIES:
+        return False
+    return _is_out(named) or (named is not node and isinstance(named, cst.Attribute) and _is_out(named.value))
 
 
 def _of_torch(function: cst.BaseExpression) -> bool:

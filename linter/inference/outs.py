@@ -37,12 +37,21 @@ def parameter(function: cst.FunctionDef) -> OutParameter | None:
         function.name.value,
         writes=bool(known.writes),
         last_writes=tuple(Site(node) for node in known.writes if is_last_write(function, node)),
-        handed=bool(known.handed),
+        handed=tuple(Site(node) for node in known.handed),
         aliased=known.aliased,
-        rebound=Site(known.rebindings[-1]) if known.rebindings else None,
+        rebindings=tuple(Site(node) for node in known.rebindings),
         returns_values=known.returns_values,
         rereads=known.rereads,
     )
+
+
+def happens(path: Path, node: cst.CSTNode) -> None:
+    """A call or an assignment in the running function: it may hand on its `out`, or bind the name to another value."""
+    frame = path.frames[-1] if path.frames else None
+    if frame is None or frame.out_parameter is None:
+        return
+    frame.out_handed |= any(site.node is node for site in frame.out_parameter.handed)
+    frame.out_rebound = next((site for site in frame.out_parameter.rebindings if site.node is node), frame.out_rebound)
 
 
 def parameter_of(path: Path, tensor: TensorValue) -> OutParameter | None:
@@ -84,6 +93,8 @@ def left(path: Path, frame: Frame, result: Value) -> None:
         "value": plain(path, result),
         "called": frame.call is not None and isinstance(given, TensorValue) and given.proven,
         "function": frame.out_parameter,
+        "handed": frame.out_handed,
+        "rebound": frame.out_rebound,
         "named": frame.returning is not None
         and isinstance(frame.returning.value, cst.Name)
         and frame.returning.value.value == "out",

@@ -27,7 +27,7 @@ from stridelint.linter.inference.values import (
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import Dims, TensorFacts
-from stridelint.rules.events import Assertion, OutParameter, TensorEvent
+from stridelint.rules.events import Assertion, OutParameter, Site, TensorEvent
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -75,7 +75,8 @@ class Frame:
 
     discarded_call: the call statement that throws away what this pure function returns.
     call: how it is called.
-    given_out, out_parameter: what was passed as `out`, unless that is None.
+    given_out, out_parameter: what was passed as `out`, unless that is None; out_handed: it was handed on to other code.
+    out_rebound: where the name was bound to another value last.
     returning: the `return` statement that ends it.
     falls_back: in a `try` whose handlers do something else if torch raises.
     repeats: some loop in it ran an unknown number of times.
@@ -94,6 +95,8 @@ class Frame:
         self.at_yield: Callable[[Value], None] | None = None
         self.given_out: Value | None = None
         self.out_parameter: OutParameter | None = None
+        self.out_handed = False
+        self.out_rebound: Site | None = None
         self.returning: cst.Return | None = None
 
 

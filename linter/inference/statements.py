@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, definitions, demands, loops, matching, testing, trials
+from stridelint.linter.inference import contexts, definitions, demands, loops, matching, outs, testing, trials
 from stridelint.linter.inference.attributes import find_method
 from stridelint.linter.inference.bindings import imported_names, target_names
 from stridelint.linter.inference.calls import decorated, wrapped
@@ -34,6 +34,7 @@ def _expr(path: Path, scope: Scope, node: cst.Expr) -> None:
 
 def _assign(path: Path, scope: Scope, node: cst.Assign) -> None:
     _bind(path, scope, node, [target.target for target in node.targets], node.value)
+    outs.happens(path, node)
 
 
 def _ann_assign(path: Path, scope: Scope, node: cst.AnnAssign) -> None:

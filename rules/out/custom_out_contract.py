@@ -12,7 +12,7 @@ from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import Dims
 from stridelint.rules.contract.stored import tensor_lost
-from stridelint.rules.events import Operand, OutParameter, TensorEvent, Unknown
+from stridelint.rules.events import Operand, OutParameter, Site, TensorEvent, Unknown
 from stridelint.rules.findings import found, tuple_text
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
@@ -230,12 +230,12 @@ whiten(torch.rand(5, 2), out=table)
 
     def _returned(self, event: TensorEvent) -> Iterator[Finding]:
         parameter, called, value = (event.arguments[name] for name in ("function", "called", "value"))
-        if not isinstance(parameter, OutParameter) or event.arguments["is_out"] or parameter.handed:
+        if not isinstance(parameter, OutParameter) or event.arguments["is_out"] or event.arguments["handed"]:
             return
         if event.arguments["is_out"] is None and parameter.aliased:
             return
-        name = parameter.function
-        if parameter.rebound is not None:
+        name, rebound = parameter.function, event.arguments["rebound"]
+        if isinstance(rebound, Site):
             lost = ""
             if not parameter.writes:
                 lost = "binds 'out' to another tensor here, so that the one it was given is not written"
@@ -243,7 +243,7 @@ whiten(torch.rand(5, 2), out=table)
                 lost = "binds 'out' to another tensor here and returns that, so that the one it was given keeps what was written before"
             if lost and event.arguments["given"]:
                 message = f"'{name}' {lost}; write into it, as torch's out= does"
-                yield found(self, event, message, site=parameter.rebound, confidence=_sure(called))
+                yield found(self, event, message, site=rebound, confidence=_sure(called))
             if lost:
                 return
         if parameter.rereads:
@@ -252,7 +252,7 @@ whiten(torch.rand(5, 2), out=table)
         if not nothing and not isinstance(value, (Operand, Unknown)):
             return
         if (
-            (nothing and not parameter.returns_values)
+            (nothing and (not parameter.returns_values or parameter.handed))
             or not event.arguments["given"]
             or not (parameter.writes or called)
         ):
