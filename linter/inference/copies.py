@@ -46,6 +46,19 @@ def copied_expression(node: cst.CSTNode) -> cst.CSTNode | None:
     return None
 
 
+def is_only_here(source: TensorValue, node: cst.CSTNode | None) -> bool:
+    """Whether what is copied is made in the very expression, `torch.zeros(3).long()`: nobody would change that."""
+    while source.base is not None:
+        source = source.base
+    made = source.story[-1] if source.story else None
+    return (
+        node is not None
+        and made is not None
+        and made[0].startswith("is made here")
+        and _reach(node, made[1]) is made[1]
+    )
+
+
 def _reach(node: cst.CSTNode, goal: cst.CSTNode) -> cst.CSTNode:
     """Down the receivers of methods, attributes and subscripts, to the goal or where they begin."""
     while node is not goal:

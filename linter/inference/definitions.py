@@ -8,7 +8,7 @@ import libcst as cst
 
 from stridelint.linter.inference.arguments import evaluate_arguments
 from stridelint.linter.inference.attributes import ClassBody
-from stridelint.linter.inference.dispatch import evaluate, execute, execute_small
+from stridelint.linter.inference.dispatch import evaluate, execute_small
 from stridelint.linter.inference.objects import Class
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
@@ -50,7 +50,7 @@ def of_class(path: Path, scope: Scope, cls: Class) -> None:
         elif isinstance(statement, cst.FunctionDef):
             of_function(path, inner, statement)
         elif isinstance(statement, cst.BaseCompoundStatement) and not isinstance(statement, cst.ClassDef):
-            execute(path, inner, statement)
+            execute_small(path, inner, statement)
 
 
 def _decorators(path: Path, scope: Scope, node: cst.FunctionDef | cst.ClassDef) -> None:

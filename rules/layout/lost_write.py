@@ -89,6 +89,8 @@ rows.mul_(2)
 print(rows)
 parts = [slice(0, 2), slice(None)]
 x[parts].zero_()
+labels = torch.zeros(4).long()
+labels[0] = 1
 
 def store(x: torch.Tensor, parts, value):
     x[[part.to_slice() for part in parts]].copy_(value)

@@ -33,9 +33,9 @@ def marked(text: str) -> list[tuple[int, str]]:
 def test_facts_arrive(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     module = libcst.parse_module(text)
-    findings = [
-        each for each in inference.analyse(module, all_rules()).findings if each.confidence > Confidence.POSSIBLE
-    ]
+    analysis = inference.analyse(module, all_rules())
+    assert analysis.exhausted is None
+    findings = [each for each in analysis.findings if each.confidence > Confidence.POSSIBLE]
     places = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
     found = sorted((places[each.site.node].start.line, each.rule.code) for each in findings)  # type: ignore[index]
     assert found == marked(text)

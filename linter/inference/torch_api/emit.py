@@ -74,6 +74,8 @@ def unread_copy(path: Path, tensor: TensorValue, node: cst.CSTNode | None) -> Co
         return None
     made = tensor.copied
     expression = copies.copied_expression(made.node)
+    if copies.is_only_here(made.source, expression):
+        return None
     source = path.program.text(expression) or made.source.name or ""
     return Copy(path.program.text(made.node), source, Site(made.node), confidence)
 

@@ -229,13 +229,13 @@ def tensor(call: Call) -> Value:
         if shape is not None and not isinstance(data, Sequence):
             return made(call, shape, call.path.default_dtype, "float")
         made_of = made(call, nested(call.path, data)[0], call.path.default_dtype, "float")
-        return holding(made_of, whole_numbers.listed(data))
+        return holding(made_of, whole_numbers.may_be(data))
     if isinstance(data, (ArrayValue, TensorValue)):
         return _from_data(call, data)
     shape, dtype, kind = nested(call.path, data)
     if isinstance(data, (Unknown, Instance)) and call.name in ("torch.as_tensor", "torch.asarray"):
         return made(call, None, None)
-    return holding(made(call, shape, dtype, kind), whole_numbers.listed(data) or kind in ("bool", "integer"))
+    return holding(made(call, shape, dtype, kind), whole_numbers.may_be(data) or kind in ("bool", "integer"))
 
 
 def holding(value: Value, whole: bool) -> Value:

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from stridelint.linter.inference.objects import Arguments
-from stridelint.linter.inference.values import Constant, Number, Sequence, ShapeOf, SizeValue, TensorValue, Value
+from stridelint.linter.inference.values import (
+    ArrayValue,
+    Constant,
+    Number,
+    Sequence,
+    ShapeOf,
+    SizeValue,
+    TensorValue,
+    Value,
+)
 
 _ROUNDING = frozenset(("round", "floor", "ceil", "trunc", "fix", "sign", "floor_divide"))
 _KEEPING = frozenset(
@@ -36,6 +45,16 @@ def listed(value: Value | None) -> bool:
         items = value.items if value.items is not None else [value.fresh_element()]
         return all(listed(each) for each in items)
     return of(value) and isinstance(value, (Constant, Number, SizeValue, ShapeOf, TensorValue))
+
+
+def may_be(value: Value | None) -> bool:
+    """Whether nothing that tensors are made of is known to have fractions."""
+    if isinstance(value, Sequence):
+        items = value.items if value.items is not None else [value.fresh_element()]
+        return all(may_be(each) for each in items)
+    if isinstance(value, Number):
+        return not value.fraction
+    return of(value) and not isinstance(value, ArrayValue)
 
 
 def written(tensor: TensorValue, whole: bool) -> None:
