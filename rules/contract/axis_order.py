@@ -29,7 +29,7 @@ def changes_order(shape: Dims, requested: Dims, axes: Sequence[int | None] = ())
     open_places = [place for place, found in enumerate(named) if not found and requested[place] != 1]
     if len(open_places) == 1 and rest and _may_be(requested[open_places[0]], shape, rest):
         named[open_places[0]] = rest
-    elif len(open_places) > 1 and rest and _split_up(requested, open_places, named, shape, rest):
+    elif open_places and rest and _split_up(requested, open_places, named, shape, rest):
         for place in open_places:
             named[place] = rest
     elif open_places:
@@ -87,7 +87,7 @@ def _may_be(dim: sizes.SizeLike, shape: Dims, rest: frozenset[int]) -> bool:
 def _split_up(
     requested: Dims, places: Sequence[int], named: Sequence[frozenset[int]], shape: Dims, rest: frozenset[int]
 ) -> bool:
-    """Neighbouring sizes that name no axis are one axis, split, where every other axis is asked for as it is."""
+    """Neighbouring sizes that name no axis are one axis (split, if they are several), where every other axis is asked for as it is."""
     whole = all(
         len(found) == 1 and (requested[place] == shape[next(iter(found))]) for place, found in enumerate(named) if found
     )

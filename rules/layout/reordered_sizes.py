@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Sequence
 
 from stridelint.rules.screening import Nodes, name_of
 from stridelint.rules.screening.expressions import integer_of
@@ -23,6 +24,9 @@ def reorders(nodes: Nodes, reshapes: frozenset[str]) -> frozenset[str]:
             parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
             if parts and whole:
                 axes.update({(unit, name_of(each)): axis for axis, each in enumerate(parts)})
+            elif isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(parts):
+                read = zip(parts, map(_axis_read, node.value.elts))
+                axes.update({(unit, name_of(each)): axis for each, axis in read if axis is not None})
             axis_read = _axis_read(node.value)
             if isinstance(target, ast.Name) and axis_read is not None:
                 axes[unit, target.id] = axis_read
@@ -42,11 +46,32 @@ def _axis_read(node: ast.expr) -> int | None:
     return integer_of(node.slice) if isinstance(node, ast.Subscript) and name_of(node.value) == "shape" else None
 
 
+def _elements(node: ast.expr) -> list[ast.expr]:
+    """The sizes in `(n, c)`, `[n, c]` or `(n, c) + (h, w)`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = _elements(node.left), _elements(node.right)
+        return [*left, *right] if left and right else []
+    return node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
+
+
 def _factors(node: ast.expr) -> list[ast.expr]:
     """The factors of a product, in order."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         return [*_factors(node.left), *_factors(node.right)]
     return [node]
+
+
+def _overtakes(sizes: Sequence[ast.expr], axis_of: Callable[[ast.expr], int | None]) -> bool:
+    """An axis is asked for before any that was skipped, and after it there are sizes that may be what became of that."""
+    named = [[axis_of(factor) for factor in _factors(each)] for each in sizes]
+    is_open = [all(axis is None for axis in axes) for axes in named]
+    before: set[int | None] = set()
+    for place, axes in enumerate(named):
+        before.update(axes)
+        if any(is_open[place + 1 :]) and not any(is_open[:place]):
+            if any(not before.issuperset(range(axis)) for axis in axes if axis is not None and axis > 0):
+                return True
+    return False
 
 
 def _is_reordered(call: ast.Call, unit: str, axes: dict[tuple[str, str], int], shapes: set[tuple[str, str]]) -> bool:
@@ -56,8 +81,8 @@ def _is_reordered(call: ast.Call, unit: str, axes: dict[tuple[str, str], int], s
         return axes.get((unit, name_of(size)), _axis_read(size))
 
     sizes = call.args
-    if sizes and isinstance(sizes[-1], (ast.Tuple, ast.List)):
-        sizes = sizes[-1].elts
+    if sizes and (listed := _elements(sizes[-1])):
+        sizes = listed
     if len(sizes) < 3:
         return False
     sizes = [each for each in sizes if integer_of(each) != 1]  # axes of size 1 stand in no order
@@ -67,7 +92,12 @@ def _is_reordered(call: ast.Call, unit: str, axes: dict[tuple[str, str], int], s
     factors = [axis_of(factor) for each in sizes for factor in _factors(each)]
     order = [axis if axis >= 0 else axis + _MANY for axis in factors if axis is not None]
     unread = [each for each, axis in zip(sizes, read) if axis is None and integer_of(each) is None]
-    if order != sorted(order) or len(set(order)) < len(order) or (not order and not unread):
+    if (
+        order != sorted(order)
+        or len(set(order)) < len(order)
+        or (not order and not unread)
+        or _overtakes(sizes, axis_of)
+    ):
         return True
     return any(
         axis is not None and (axis < position if axis >= 0 else axis > position - len(sizes))

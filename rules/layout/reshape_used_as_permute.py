@@ -141,7 +141,7 @@ tokens(torch.rand(2, 3, 4, 5))
         )
         if answer is not Answer.YES and axis_order.swaps_channels(source.facts.shape, requested):
             answer, confidence = Answer.YES, Confidence.LIKELY
-        if _may_be_a_shift(source.facts.shape, requested):
+        if _may_be_a_shift(source.facts.shape, requested) or _drops_axis(source.facts.shape, requested):
             confidence = confidence if confidence is Confidence.CERTAIN else Confidence.POSSIBLE
         if answer is Answer.YES:
             message = (
@@ -162,6 +162,11 @@ def _may_be_a_shift(shape: Dims, requested: Dims) -> bool:
         len(shape) == len(requested) >= 4
         and (shape[:-2] == requested[:-2] or any(_is_cut(shape[axis]) for axis in _traded(shape, requested)))
     )
+
+
+def _drops_axis(shape: Dims, requested: Dims) -> bool:
+    """`n, _, h, w = mask.shape`, then `mask.view(n, h * w, -1)`: an axis that the code gives no name may be known to be of size 1."""
+    return -1 in requested and any(str(dim) == "_" for dim in shape)
 
 
 def _traded(shape: Dims, requested: Dims) -> tuple[int, ...]:

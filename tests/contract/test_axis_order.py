@@ -13,3 +13,14 @@ def test_an_axis_that_stands_for_two_sizes_tells_nothing() -> None:
     requested = (sizes.multiply(c, length), sizes.multiply(c, times))
     assert changes_order((c, length, x, y), requested)[0] is Answer.UNKNOWN
     assert changes_order((c, length, x), (x, sizes.multiply(c, length)))[0] is Answer.YES
+
+
+def test_the_last_size_left_is_the_axis_that_is_asked_for_nowhere() -> None:
+    b, tokens, c, n = (sizes.Size.fresh(name) for name in ("b", "tokens", "c", "n"))
+    for rest in ((n,), (14,), (n, n), (14, 14), (-1,)):
+        assert changes_order((b, tokens, c), (b, c, *rest))[0] is Answer.YES
+        assert changes_order((b, tokens, c), (b, *rest, c))[0] is Answer.NO
+    parts = sizes.floor_divide(c, n)
+    assert parts is not None
+    assert changes_order((b, tokens, c), (b, parts, n))[0] is Answer.UNKNOWN
+    assert changes_order((b, 1, c), (b, c, n))[0] is Answer.UNKNOWN
