@@ -35,7 +35,7 @@ _UNUSUAL = frozenset(
 # Methods that give a tensor's axes another order.
 _ORDERING = frozenset("permute transpose t T mT movedim moveaxis swapaxes swapdims".split())
 # Methods that an object is made with.
-_CONSTRUCTORS = frozenset({"__init__", "__post_init__", "setUp", "setup_method"})
+_CONSTRUCTORS = frozenset({"__init__", "__post_init__", "setUp", "setUpClass", "setup_class", "setup_method"})
 # Names that decide what torch makes of a tensor in the end, which is reason enough to follow it into other files.
 _DECIDING = frozenset({"channels_last", "channels_last_3d", "memory_format", "requires_grad_"})
 

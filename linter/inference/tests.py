@@ -24,6 +24,8 @@ from stridelint.rules.forms.walking import comments, walk
 MAX_RUNS = 24
 PATHS_PER_RUN = 6
 MAX_HEIRS = 4
+# Methods that prepare a test, in the order in which they run. What those of the class set, its objects have.
+_PREPARING = ("setUpClass", "setup_class", "setUp", "setup_method", "setup")
 
 
 def is_test(node: cst.FunctionDef, owner: cst.ClassDef | None) -> bool:
@@ -114,7 +116,7 @@ def _call(
     params = [*node.params.posonly_params, *node.params.params]
     if cls is not None and "staticmethod" not in decorator_names(node):
         instance = parameters.ordinary_instance(path, cls)
-        for name in ("setUp", "setup_method", "setup"):
+        for name in _PREPARING:
             method = find_method(instance, name)
             if method is not None:
                 call_function(path, None, method, Arguments([instance], unknown_star=True))
