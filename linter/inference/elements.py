@@ -7,7 +7,16 @@ from functools import reduce
 
 from stridelint.linter.inference.objects import Instance
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.values import Constant, Mapping, Number, Sequence, TensorValue, Unknown, Value
+from stridelint.linter.inference.values import (
+    ArrayValue,
+    Constant,
+    Mapping,
+    Number,
+    Sequence,
+    TensorValue,
+    Unknown,
+    Value,
+)
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.sizes import Size
 
@@ -85,6 +94,8 @@ def renewed(path: Path, value: Value) -> Value:
         copy = path.tensor(value.facts.but(storage=None), story=value.story)
         copy.proven = value.proven
         return copy
+    if isinstance(value, ArrayValue):
+        return _array(value, value.facts.but(storage=path.new_storage()), value.backwards)
     if isinstance(value, Sequence) and value.items is not None:
         return Sequence([renewed(path, each) for each in value.items], value.kind)
     if isinstance(value, Mapping):
@@ -101,6 +112,8 @@ def _common(one: Value, other: Value) -> Value:
     if isinstance(one, TensorValue) and isinstance(other, TensorValue):
         facts = _common_facts(one.facts, other.facts)
         return one if facts is one.facts else TensorValue(facts, one.story, one.proven and other.proven)
+    if isinstance(one, ArrayValue) and isinstance(other, ArrayValue):
+        return _array(one, _common_facts(one.facts, other.facts), one.backwards and other.backwards)
     if isinstance(one, Sequence) and isinstance(other, Sequence) and one.items and other.items:
         if len(one.items) == len(other.items):
             return Sequence([_common(*pair) for pair in zip(one.items, other.items)], one.kind)
@@ -118,6 +131,12 @@ def _common(one: Value, other: Value) -> Value:
     return one if type(one) is type(other) else Unknown("element")
 
 
+def _array(value: ArrayValue, facts: TensorFacts, backwards: bool) -> ArrayValue:
+    made = ArrayValue(facts, value.story)
+    made.backwards = backwards
+    return made
+
+
 def _common_facts(one: TensorFacts, other: TensorFacts) -> TensorFacts:
     if one == other:
         return one
@@ -128,6 +147,8 @@ def _common_facts(one: TensorFacts, other: TensorFacts) -> TensorFacts:
     elif shape != second and one.concrete_shape is not None and other.concrete_shape is not None:
         dims = tuple(mine if mine == its else Size.fresh("size") for mine, its in zip(shape, second))
         changes.update(shape=dims, strides=None)
-    elif one.strides != other.strides and one.concrete_strides is not None and other.concrete_strides is not None:
+    elif None in (one.strides, other.strides) or (
+        one.strides != other.strides and None not in (one.concrete_strides, other.concrete_strides)
+    ):
         changes.update(strides=None)
     return one.but(**changes) if changes else one

@@ -55,7 +55,18 @@ def test_dtypes_of_exponentials() -> None:
         assert numpy_dtypes.as_computed(dtype) == str(numpy.exp(numpy.zeros(2, dtype)).dtype)
 
 
-@pytest.mark.parametrize("compute", [numpy.exp, lambda a: a.astype(int), lambda a: a * 2, lambda a: a.cumsum(axis=0)])
+COMPUTED = {
+    "exp": numpy.exp,
+    "converted": lambda array: array.astype(int),
+    "times": lambda array: array * 2,
+    "sums": lambda array: array.cumsum(axis=0),
+    "copied": numpy.copy,
+    "array": numpy.array,
+    "like": numpy.zeros_like,
+}
+
+
+@pytest.mark.parametrize("compute", COMPUTED.values(), ids=COMPUTED)
 def test_layout_of_what_is_computed(compute: Any) -> None:
     known = 0
     for array in arrays(400, 1):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.factories import nested
 from stridelint.linter.inference.torch_api.numpy_dtypes import OF_KIND, numpy_dtype
+from stridelint.linter.inference.torch_api.numpy_elementwise import laid_out
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     ArrayValue,
+    Constant,
     Sequence,
     TensorValue,
     Unknown,
@@ -30,17 +32,28 @@ def array(shape: Dims | None, dtype: str | None, call: Call) -> ArrayValue:
     return ArrayValue(facts, (("is made here", call.node),))
 
 
+def ordered(made: ArrayValue, order: Value | None) -> ArrayValue:
+    """A new array in the order that is asked for: "C" if none is, "F" for the first axis innermost."""
+    if order is not None and not (isinstance(order, Constant) and order.value == "C"):
+        shape = made.facts.shape
+        by_columns = isinstance(order, Constant) and order.value == "F" and shape is not None
+        strides = strides_in_order(shape, range(len(shape))[::-1]) if by_columns and shape is not None else None
+        made.facts = made.facts.but(strides=strides)
+    return made
+
+
 @function(*(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full")))
 def made(call: Call) -> Value:
-    """`np.zeros(shape, dtype)`."""
-    given = call.get(2 if call.name == "numpy.full" else 1, "dtype")
+    """`np.zeros(shape, dtype, order)`."""
+    place = 2 if call.name == "numpy.full" else 1
+    given = call.get(place, "dtype")
     shape = call.get(0, "shape")
     number = as_dim(shape)
     dims = (number,) if number is not None else as_dims(shape)
     dtype = numpy_dtype(given)
     if given is None:
         dtype = "float64" if call.name != "numpy.full" else listed(call.path, call.get(1, "fill_value"))[1]
-    return array(dims, dtype, call)
+    return ordered(array(dims, dtype, call), call.get(place + 1, "order"))
 
 
 @function("numpy.dtype")
@@ -56,22 +69,26 @@ def as_array(call: Call) -> Value:
     dtype = numpy_dtype(given)
     if isinstance(source, (ArrayValue, TensorValue)):
         facts = source.facts
-        changed = dtype is not None and dtype != facts.dtype
-        if call.name == "numpy.asarray" and given is None:
-            return source if isinstance(source, ArrayValue) else ArrayValue(facts, source.story)
-        strides = facts.strides if call.name == "numpy.asarray" and not changed else None
-        if facts.shape is not None and (
-            call.name == "numpy.ascontiguousarray" or changed or call.name != "numpy.asarray"
-        ):
-            strides = (
-                strides_in_order(facts.shape, range(len(facts.shape)))
-                if call.name == "numpy.ascontiguousarray"
-                else None
-            )
-        kept = dtype if given is not None else facts.dtype
-        return ArrayValue(facts.but(dtype=kept, kind=kind_of(kept) if kept else None, strides=strides), source.story)
+        return _taken(call, source, facts.dtype if given is None else dtype, given is None or dtype == facts.dtype)
     shape, own = listed(call.path, source) if isinstance(source, Sequence) else (None, None)
     return array(shape, own if given is None else dtype, call)
+
+
+def _taken(call: Call, source: ArrayValue | TensorValue, dtype: str | None, is_same: bool) -> Value:
+    """An array, or a tensor's memory, as an array of a dtype: the very one, or a copy with the axes in the same order."""
+    facts = source.facts
+    row_major = None if facts.shape is None else strides_in_order(facts.shape, range(len(facts.shape)))
+    if call.name == "numpy.ascontiguousarray":
+        strides, is_same = row_major, is_same and facts.strides is not None and facts.strides == row_major
+    else:
+        strides = None if "order" in call.args.keywords else laid_out(facts)
+        is_same &= call.name == "numpy.asarray" and "order" not in call.args.keywords
+    if is_same:
+        return source if isinstance(source, ArrayValue) else ArrayValue(facts, source.story)
+    copies = call.name != "numpy.ascontiguousarray" and "copy" not in call.args.keywords and dtype is not None
+    storage = call.path.new_storage() if copies else None
+    changed = facts.but(dtype=dtype, kind=kind_of(dtype), strides=strides, storage=storage, storage_offset=0)
+    return ArrayValue(changed, source.story)
 
 
 def listed(path: Path, data: Value | None) -> tuple[Dims | None, str | None]:
@@ -122,14 +139,13 @@ def eye(call: Call) -> Value:
 
 @function("numpy.zeros_like", "numpy.ones_like", "numpy.empty_like", "numpy.full_like")
 def like(call: Call) -> Value:
-    """`np.zeros_like(a)`: keeps C order of arrays that have it."""
+    """`np.zeros_like(a)`: with the axes in the same order."""
     source = call.get(0, "a")
     if not isinstance(source, ArrayValue):
         return array(None, _dtype(call, 2 if call.name == "numpy.full_like" else 1, None), call)
     facts = source.facts
     made = array(facts.shape, _dtype(call, 2 if call.name == "numpy.full_like" else 1, facts.dtype), call)
-    row_major = None if facts.shape is None else strides_in_order(facts.shape, range(len(facts.shape)))
-    made.facts = made.facts.but(strides=row_major if facts.strides == row_major else None)
+    made.facts = made.facts.but(strides=None if "order" in call.args.keywords else laid_out(facts))
     return made
 
 
@@ -139,9 +155,7 @@ def column_major(call: Call) -> Value:
     source = call.get(0, "a")
     facts = source.facts if isinstance(source, ArrayValue) else None
     made = array(None if facts is None else facts.shape, _dtype(call, 1, None if facts is None else facts.dtype), call)
-    shape = made.facts.shape
-    made.facts = made.facts.but(strides=None if shape is None else strides_in_order(shape, range(len(shape))[::-1]))
-    return made
+    return ordered(made, Constant("F"))
 
 
 @function("cv2.imread")

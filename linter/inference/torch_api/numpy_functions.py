@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
+from stridelint.linter.inference import elements
+from stridelint.linter.inference.torch_api import numpy_dtypes, numpy_elementwise
 from stridelint.linter.inference.torch_api.numpy_arrays import backwards
 from stridelint.linter.inference.torch_api.numpy_factories import array
 from stridelint.linter.inference.torch_api.registry import Call, function
@@ -14,32 +17,39 @@ from stridelint.linter.inference.values import (
     as_dims,
     as_int,
 )
-from stridelint.rules.contract import joins, views
+from stridelint.rules.contract import joins, sizes, views
 from stridelint.rules.contract.answers import Confidence
-from stridelint.rules.contract.facts import Dims
+from stridelint.rules.contract.generic import strides_in_order
 from stridelint.rules.contract.views import Geometry
 
 
 @function("numpy.stack", "numpy.concatenate")
 def stack(call: Call) -> Value:
     """`np.stack(arrays, axis)`, `np.concatenate(arrays, axis)`: new arrays, in C order where the parts are."""
-    given = call.get(0, "arrays")
-    items = given.items if isinstance(given, Sequence) else None
-    arrays = [each for each in items or [] if isinstance(each, ArrayValue)]
-    axis = as_int(call.get(1, "axis")) if call.get(1, "axis") is not None else 0
-    if not arrays or len(arrays) != len(items or []) or axis is None:
+    given, asked = call.get(0, "arrays"), call.get(1, "axis")
+    axis = 0 if asked is None else as_int(asked)
+    is_stack = call.name == "numpy.stack"
+    parts = elements.any_of(given) if isinstance(given, Sequence) else []
+    arrays = [each for each in parts if isinstance(each, ArrayValue)]
+    if not arrays or len(arrays) != len(parts) or axis is None or "out" in call.args.keywords:
         return array(None, None, call)
-    shapes = [each.facts.shape for each in arrays]
-    known = [shape for shape in shapes if shape is not None]
-    dtypes = {each.facts.dtype for each in arrays}
-    shape = _JOINS[call.name](known, axis) if len(known) == len(shapes) else None
-    return array(shape, dtypes.pop() if len(dtypes) == 1 else None, call)
-
-
-_JOINS: dict[str, Callable[[list[Dims], int], Dims | None]] = {
-    "numpy.stack": joins.stack_shape,
-    "numpy.concatenate": joins.cat_shape,
-}
+    dtype = functools.reduce(numpy_dtypes.promoted, [each.facts.dtype for each in arrays])
+    known = [each.facts.shape for each in arrays if each.facts.shape is not None]
+    if len(known) < len(arrays):
+        return array(None, dtype, call)
+    if isinstance(given, Sequence) and given.items is None:
+        shape = joins.stack_shape([*known, *known], axis) if is_stack else None  # of a number that is not known
+        at = None if shape is None else axis % len(shape)
+        shape = None if shape is None or at is None else (*shape[:at], sizes.Size.fresh("count"), *shape[at + 1 :])
+    else:
+        shape = joins.stack_shape(known, axis) if is_stack else joins.cat_shape(known, axis)
+    made = array(shape, dtype, call)
+    laid_out = [numpy_elementwise.laid_out(each.facts) for each in arrays]
+    if any(strides != strides_in_order(own, range(len(own))) for strides, own in zip(laid_out, known)):
+        alike = is_stack and axis == 0 and laid_out.count(laid_out[0]) == len(laid_out)
+        strides = laid_out[0] if alike else None
+        made.facts = made.facts.but(strides=None if strides is None else (sizes.product(known[0]), *strides))
+    return made
 
 
 def _moved(source: ArrayValue, move: Callable[[Geometry], Geometry | None]) -> ArrayValue:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from stridelint.linter.inference.torch_api.numpy_dtypes import numpy_dtype
-from stridelint.linter.inference.torch_api.numpy_factories import array
+from stridelint.linter.inference.torch_api.numpy_factories import array, ordered
 from stridelint.linter.inference.torch_api.registry import Call, function
-from stridelint.linter.inference.values import Constant, Value, as_dim, as_dims, is_none
+from stridelint.linter.inference.values import Value, as_dim, as_dims, is_none
 from stridelint.rules.contract import sizes
 
 
@@ -27,13 +27,10 @@ def line(call: Call) -> Value:
 
 @function("numpy.memmap")
 def mapped(call: Call) -> Value:
-    """`np.memmap(path, dtype, mode, offset, shape)`: of a shape in C order, or one axis."""
+    """`np.memmap(path, dtype, mode, offset, shape)`: of a shape, or one axis."""
     given, shape, order = call.get(1, "dtype"), call.get(4, "shape"), call.get(5, "order")
     dtype = "uint8" if given is None else numpy_dtype(given)
     if is_none(shape):
         return array((sizes.Size.fresh("length"),), dtype, call)
     number = as_dim(shape)
-    made = array((number,) if number is not None else as_dims(shape), dtype, call)
-    if order is not None and not (isinstance(order, Constant) and order.value == "C"):
-        made.facts = made.facts.but(strides=None)
-    return made
+    return ordered(array((number,) if number is not None else as_dims(shape), dtype, call), order)

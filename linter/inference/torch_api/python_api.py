@@ -5,16 +5,14 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference import elements
-from stridelint.linter.inference.attributes import attribute, find_method, hold
+from stridelint.linter.inference.attributes import attribute, hold
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.objects import Arguments, Instance, Partial
 from stridelint.linter.inference.path import Finished
-from stridelint.linter.inference.torch_api.module_members import entries_of
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     NONE,
     TRUE,
-    ArrayValue,
     Condition,
     Constant,
     Mapping,
@@ -22,50 +20,14 @@ from stridelint.linter.inference.values import (
     ShapeOf,
     SizeValue,
     Slice,
-    TensorValue,
     Unknown,
     Value,
-    as_dim,
     as_int,
     is_none,
-    number,
 )
 from stridelint.rules.contract import sizes
 
 MAX_RANGE = 64
-
-
-@function("builtins.len")
-def length(call: Call) -> Value:
-    """`len(x)`."""
-    from stridelint.linter.inference.calls import call_function
-    from stridelint.linter.inference.torch_api.queries import size_at
-    from stridelint.linter.inference.torch_api.tensor_attributes import rank_value
-
-    value = call.get(0)
-    if isinstance(value, Sequence) and value.items is not None:
-        return Constant(len(value.items))
-    if isinstance(value, Mapping) and not value.open:
-        return Constant(len(value.entries))
-    if isinstance(value, TensorValue):
-        return size_at(value, call.path.facts(value).shape, 0)
-    if isinstance(value, ArrayValue) and value.facts.shape:
-        return number(value.facts.shape[0], (value, 0))
-    if isinstance(value, ShapeOf):
-        return rank_value(call.path, value.tensor)
-    if isinstance(value, Constant) and isinstance(value.value, (str, bytes)):
-        return Constant(len(value.value))
-    if isinstance(value, Instance):
-        entries = entries_of(value)
-        if entries is not None:
-            return Constant(len(entries))
-        method = find_method(value, "__len__")
-        if method is not None:
-            counted = call_function(call.path, None, method, Arguments([value]))
-            return SizeValue(sizes.Size.fresh("length")) if as_dim(counted) is None else counted
-    if isinstance(value, Unknown):
-        return value.attributes.setdefault("len()", SizeValue(sizes.Size.fresh("length")))
-    return SizeValue(sizes.Size.fresh("length"))
 
 
 @function("builtins.range")

@@ -1,20 +1,25 @@
-"""Python's functions that give numbers: `int` and its like, `min`, `max`, `sum`, and those of `math`, `random` and `time`."""
+"""Python's functions that give numbers: `int` and its like, `len`, `min`, `max`, `sum`, and those of `math`, `random` and `time`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from stridelint.linter.inference.attributes import find_method
 from stridelint.linter.inference.iteration import items_of
-from stridelint.linter.inference.objects import Arguments
+from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.torch_api.apply import apply_call
+from stridelint.linter.inference.torch_api.module_members import entries_of
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     FALSE,
     TRUE,
+    ArrayValue,
     Constant,
+    Mapping,
     Number,
     Sequence,
+    ShapeOf,
     SizeValue,
     TensorValue,
     Unknown,
@@ -67,6 +72,39 @@ def converted(call: Call) -> Value:
     if call.name == "builtins.int":
         return SizeValue(sizes.Size.fresh("int"))
     return Number(kind or "float")
+
+
+@function("builtins.len")
+def length(call: Call) -> Value:
+    """`len(x)`."""
+    from stridelint.linter.inference.calls import call_function
+    from stridelint.linter.inference.torch_api.queries import size_at
+    from stridelint.linter.inference.torch_api.tensor_attributes import rank_value
+
+    value = call.get(0)
+    if isinstance(value, Sequence) and value.items is not None:
+        return Constant(len(value.items))
+    if isinstance(value, Mapping) and not value.open:
+        return Constant(len(value.entries))
+    if isinstance(value, TensorValue):
+        return size_at(value, call.path.facts(value).shape, 0)
+    if isinstance(value, ArrayValue) and value.facts.shape:
+        return number(value.facts.shape[0], (value, 0))
+    if isinstance(value, ShapeOf):
+        return rank_value(call.path, value.tensor)
+    if isinstance(value, Constant) and isinstance(value.value, (str, bytes)):
+        return Constant(len(value.value))
+    if isinstance(value, Instance):
+        entries = entries_of(value)
+        if entries is not None:
+            return Constant(len(entries))
+        method = find_method(value, "__len__")
+        if method is not None:
+            counted = call_function(call.path, None, method, Arguments([value]))
+            return SizeValue(sizes.Size.fresh("length")) if as_dim(counted) is None else counted
+    if isinstance(value, Unknown):
+        return value.attributes.setdefault("len()", SizeValue(sizes.Size.fresh("length")))
+    return SizeValue(sizes.Size.fresh("length"))
 
 
 @function("builtins.min", "builtins.max", "builtins.sum")
