@@ -14,27 +14,75 @@ from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.path import Broke, Continued, Path
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.stores import assign
-from stridelint.linter.inference.values import Constant, Number, SizeValue, TensorValue, Unknown, Value, as_dim
+from stridelint.linter.inference.values import (
+    Constant,
+    Number,
+    Sequence,
+    SizeValue,
+    TensorValue,
+    Unknown,
+    Value,
+    as_dim,
+)
 from stridelint.rules.contract.sizes import Size
 from stridelint.rules.forms.walking import children
 
 MAX_UNROLLED = 12
 UNKNOWN_ITERATIONS = 2
+# How many items stand for those of a long list at the most.
+_MAX_SORTS = 8
+_MAX_PARTS = 4
 
 
 def for_(path: Path, scope: Scope, node: cst.For) -> None:
-    """A `for` loop: over the items that are known, or over two that stand for all."""
+    """A `for` loop: over the items that are known, or over some that stand for all."""
     items, exhaustive = items_of(path, evaluate(path, scope, node.iter))
     if len(items) > MAX_UNROLLED:
-        items, exhaustive = items[:UNKNOWN_ITERATIONS], False
+        items, exhaustive = _standing_for(items), False
     with unknown_repetition(path, scope, node.body, not exhaustive):
         for item in items:
             path.step()
             assign(path, scope, node.target, item, node)
-            if not _goes_on(path, scope, node.body):
+            with path.about_one(_differ(item, items[0])):
+                goes_on = _goes_on(path, scope, node.body)
+            if not goes_on:
                 return
     if node.orelse is not None:
         execute(path, scope, node.orelse.body)
+
+
+def _standing_for(items: list[Value]) -> list[Value]:
+    """The first item of each sort that a long list holds; at least two."""
+    firsts: dict[object, Value] = {}
+    for item in items:
+        firsts.setdefault(_sort(item), item)
+    found = list(firsts.values())[:_MAX_SORTS]
+    return found if len(found) >= UNKNOWN_ITERATIONS else items[:UNKNOWN_ITERATIONS]
+
+
+def _sort(item: Value) -> object:
+    """What items have in common that stand for each other: the kind of tensors, the last part of dotted names."""
+    if isinstance(item, TensorValue):
+        return item.facts.kind
+    if isinstance(item, Constant) and isinstance(item.value, str):
+        _, dot, last = item.value.rpartition(".")
+        return last if dot else ""
+    if isinstance(item, Sequence) and item.items is not None and len(item.items) <= _MAX_PARTS:
+        return tuple(_sort(each) for each in item.items)
+    return None
+
+
+def _differ(item: Value, first: Value) -> bool:
+    """Whether a condition that is not known may well tell an item of a list from the first one."""
+    if isinstance(item, TensorValue) and isinstance(first, TensorValue):
+        return item.facts.kind != first.facts.kind
+    if isinstance(item, Constant) and isinstance(item.value, str):
+        return not isinstance(first, Constant) or item.value != first.value
+    if isinstance(item, Sequence) and isinstance(first, Sequence):
+        return any(
+            _differ(*pair) for pair in zip(item.items or (), first.items or ()) if isinstance(pair[0], TensorValue)
+        )
+    return False
 
 
 def _goes_on(path: Path, scope: Scope, body: cst.BaseSuite) -> bool:

@@ -107,6 +107,7 @@ class Path:
     taken: the decisions taken; `turnable` tells how much each is worth turning on another path (0: not at all).
     distributed: the call that made the DistributedDataParallel within whose call this happens.
     denied: the tensor of which `is_contiguous()` was last answered False, that call, and how it names the tensor.
+    is_about_one: the code runs for one of several different items, not the first; about_items: what was assumed there only.
     deciding: the statement or expression whose test is being evaluated; leaning: how that is decided where it is not known.
     """
 
@@ -115,6 +116,8 @@ class Path:
         self.prefix = prefix
         self.taken: list[bool] = []
         self.turnable: list[int] = []
+        self.is_about_one = False
+        self.about_items: set[object] = set()
         self.deciding: cst.CSTNode | None = None
         self.leaning = True
         self.assumptions: dict[object, bool] = {}
@@ -175,7 +178,10 @@ class Path:
     def decide(self, key: object, default: bool = True) -> bool:
         """Choose how an unknown condition turns out, the same way each time on this path."""
         if key in self.assumptions:
-            return self.assumptions[key]
+            return self._assumed(key)
+        if self.is_about_one:
+            self.about_items.add(key)
+            self.weaken(Confidence.POSSIBLE)
         position = len(self.taken)
         outcome = self.prefix[position] if position < len(self.prefix) else default
         if position < MAX_DECISIONS:
@@ -183,6 +189,11 @@ class Path:
             self.turnable.append(self.program.tells(self.deciding) if self._is_near() else 0)
         self.assumptions[key] = outcome
         return outcome
+
+    def _assumed(self, key: object) -> bool:
+        if self.is_about_one and key in self.about_items:
+            self.weaken(Confidence.POSSIBLE)
+        return self.assumptions[key]
 
     def _is_near(self) -> bool:
         """Whether what is decided here is worth turning: elsewhere, functions are read on their own."""
@@ -199,6 +210,20 @@ class Path:
             yield
         finally:
             self.deciding, self.leaning = outer
+
+    @contextmanager
+    def about_one(self, differs: bool) -> Iterator[None]:
+        """A block that runs for one of several items. If that differs from the first, and a condition that is not known was not
+        met before, it may leave this item out: what follows on it is not sure."""
+        if not differs:
+            yield
+            return
+        outer = self.is_about_one, self.confidence
+        self.is_about_one = True
+        try:
+            yield
+        finally:
+            self.is_about_one, self.confidence = outer
 
     def new_storage(self) -> int:
         """The identity of newly allocated memory."""
@@ -290,7 +315,7 @@ class Path:
         if isinstance(value, Instance) and value.is_module:
             return True
         if isinstance(value, Condition) and value.key in self.assumptions:
-            return self.assumptions[value.key] != value.negated
+            return self._assumed(value.key) != value.negated
         return None
 
     def emit(self, make: Callable[[], TensorEvent], op: str) -> None:

@@ -150,6 +150,7 @@ class TensorValue(Value):
     batched: it stands for the slices of a tensor that vmap maps over.
     made_by: the operator of the table whose result it is.
     written_by: the operator whose out= it was, and the call, unless something else was written since.
+    is_persistent: a buffer that is in the state dict.
     """
 
     def __init__(self, facts: TensorFacts = TensorFacts(), story: tuple[Step, ...] = (), proven: bool = True) -> None:
@@ -161,6 +162,7 @@ class TensorValue(Value):
         self.gradient: TensorValue | None = None
         self.is_parameter = False
         self.is_buffer = False
+        self.is_persistent = True
         self.base: TensorValue | None = None
         self.copied: Copied | None = None
         self.raw: tuple[Raw, ...] = ()

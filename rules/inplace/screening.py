@@ -28,7 +28,9 @@ _LOW_RESULTS = frozenset(
     isreal signbit eq ne lt le gt ge less greater less_equal greater_equal not_equal logical_and logical_or logical_xor
     logical_not bitwise_not from_numpy frexp all any""".split()
 )
-_LOW = _LOW_DTYPES | _LOW_RESULTS
+# What such calls give holds the counters of normalisation layers.
+_WITH_COUNTERS = frozenset({"state_dict", "buffers", "named_buffers"})
+_LOW = _LOW_DTYPES | _LOW_RESULTS | _WITH_COUNTERS
 # Calls that give values of the tensor's own dtype, and indices with them; the latter only along an axis.
 _PAIRS = frozenset({"topk", "kthvalue", "cummax", "cummin", "sort", "mode"})
 _PAIRS_OF_AN_AXIS = frozenset({"max", "min", "median", "nanmedian"})

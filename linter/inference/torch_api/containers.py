@@ -38,7 +38,7 @@ def container_method(path: Path, callee: BoundMethod, args: Arguments) -> Value:
 
 
 def _string_method(text: str, name: str, args: Arguments) -> Value:
-    plain = [value.value for value in args.positional if isinstance(value, Constant)]
+    plain = [value.value for value in map(_plain, args.positional) if isinstance(value, Constant)]
     if len(plain) == len(args.positional) and name in (
         "lower",
         "upper",
@@ -59,6 +59,14 @@ def _string_method(text: str, name: str, args: Arguments) -> Value:
             return Unknown()
         return Sequence([Constant(each) for each in result], "list") if isinstance(result, list) else Constant(result)
     return Unknown("string")
+
+
+def _plain(value: Value) -> Value:
+    """The choices of `name.endswith(("weight", "bias"))` as one constant."""
+    if isinstance(value, Sequence) and value.kind == "tuple" and value.items is not None:
+        parts = [each.value for each in value.items if isinstance(each, Constant)]
+        return Constant(tuple(parts)) if len(parts) == len(value.items) else value
+    return value
 
 
 def _append(path: Path, owner: Value, args: Arguments) -> Value:

@@ -41,6 +41,7 @@ def _shallow(path: Path, value: Value) -> Value:
         copy = renewed(path, value)
         assert isinstance(copy, TensorValue)
         copy.is_parameter, copy.is_buffer, copy.name = value.is_parameter, value.is_buffer, value.name
+        copy.is_persistent = value.is_persistent
         return copy
     if isinstance(value, Sequence):
         sequence = Sequence(None, value.kind, value.element)

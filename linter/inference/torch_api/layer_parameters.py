@@ -7,6 +7,22 @@ from stridelint.linter.inference.values import Sequence, Unknown, Value, as_dim,
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import Dim, Dims
 
+# Counts batches, in int64 whatever the layer's dtype.
+COUNTER = "num_batches_tracked"
+_AFFINE = {"LayerNorm": "elementwise_affine", "RMSNorm": "elementwise_affine"}
+_WITH_BIAS = ("Conv", "Linear", "Bilinear")
+
+
+def switches(name: str, key: str) -> dict[str, bool]:
+    """The arguments of a layer's constructor, with their defaults, that have to be true for it to have this tensor."""
+    if "Norm" not in name:
+        return {"bias": True} if key == "bias" and name.startswith(_WITH_BIAS) else {}
+    default = not name.startswith("InstanceNorm")
+    if key not in ("weight", "bias"):
+        return {"track_running_stats": default}
+    affine = {_AFFINE.get(name, "affine"): default}
+    return {**affine, "bias": True} if key == "bias" else affine
+
 
 def parameters_of(path: Path, name: str, config: dict[str, Value]) -> dict[str, tuple[Dims | None, bool]]:
     """Shapes of a layer's tensors; the flag tells parameters from buffers."""
@@ -39,9 +55,10 @@ def parameters_of(path: Path, name: str, config: dict[str, Value]) -> dict[str, 
         found["bias"] = ((dim("out_features"),), True)
     elif name == "Embedding":
         found["weight"] = ((dim("num_embeddings"), dim("embedding_dim")), True)
-    elif "BatchNorm" in name:
+    elif "BatchNorm" in name or name.startswith("InstanceNorm"):
         size = (dim("num_features"),)
         found.update(weight=(size, True), bias=(size, True), running_mean=(size, False), running_var=(size, False))
+        found[COUNTER] = ((), False)
     elif name == "GroupNorm":
         found.update(weight=((dim("num_channels"),), True), bias=((dim("num_channels"),), True))
     elif name in ("LayerNorm", "RMSNorm"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.constants import device_name, dtype_name
-from stridelint.linter.inference.torch_api.layer_parameters import parameters_of
+from stridelint.linter.inference.torch_api.layer_parameters import COUNTER, parameters_of, switches
 from stridelint.linter.inference.values import FALSE, NONE, Constant, Sequence, Unknown, Value, as_dim, is_none
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import TensorFacts
@@ -236,17 +236,30 @@ def build(path: Path, instance: Instance, name: str, args: Arguments) -> None:
     place = config.get("device")
     device = path.default_device if place is None or is_none(place) else device_name(place)
     for key, (shape, is_parameter) in parameters_of(path, name, config).items():
-        switch = {"bias": "bias"}.get(key) if name.startswith(("Conv", "Linear", "LayerNorm")) else None
-        if switch is not None and switch in config and path.known_truth(config[switch]) is False:
+        has = _has(path, name, key, config)
+        if has is False:
             instance.attributes[key] = NONE
             continue
+        if has is None and not is_parameter:
+            instance.attributes[key], instance.complete = Unknown(key), False
+            continue
         strides = None if shape is None else strides_in_order(shape, range(len(shape)))
-        facts = TensorFacts(shape, strides, 0, dtype, kind_of(dtype) if dtype else "float", device, is_parameter, True)
+        held = "int64" if key == COUNTER else dtype
+        facts = TensorFacts(shape, strides, 0, held, kind_of(held) if held else "float", device, is_parameter, True)
         tensor = path.tensor(facts)
         tensor.is_parameter, tensor.is_buffer = is_parameter, not is_parameter
         tensor.name = f"{name}.{key}"
         instance.attributes[key] = tensor
     _public_configuration(instance, name, config)
+
+
+def _has(path: Path, name: str, key: str, config: dict[str, Value]) -> bool | None:
+    """Whether a layer has this tensor, or None in its place; None where that is not known."""
+    told = [
+        path.known_truth(config[switch]) if switch in config else default
+        for switch, default in switches(name, key).items()
+    ]
+    return False if False in told else None if None in told else True
 
 
 def _public_configuration(instance: Instance, name: str, config: dict[str, Value]) -> None:

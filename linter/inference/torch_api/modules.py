@@ -201,6 +201,8 @@ def _modules(path: Path, node: cst.CSTNode, instance: Instance, name: str, args:
 def _state_dict(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Arguments) -> Value:
     entries: dict[object, Value] = {}
     for key, tensor in named_tensors(instance):
+        if not tensor.is_persistent:
+            continue
         detached = TensorValue(tensor.facts.but(requires_grad=False), tensor.story)
         detached.base, detached.name = tensor, key
         entries[key] = detached
@@ -213,6 +215,8 @@ def _register(path: Path, node: cst.CSTNode, instance: Instance, name: str, args
         if isinstance(value, TensorValue):
             value.is_buffer = name == "register_buffer"
             value.is_parameter = name == "register_parameter"
+            kept = args.get(2, "persistent")
+            value.is_persistent = kept is None or path.known_truth(kept) is True
             value.name = f"self.{key.value}"
         entries = entries_of(instance) if name in ("add_module", "register_module") else None
         if entries is not None:
