@@ -10,7 +10,7 @@ import re
 import libcst as cst
 
 from stridelint.rules.forms.layout_questions import format_of
-from stridelint.rules.forms.walking import below
+from stridelint.rules.forms.walking import below, children
 
 _FORMAT_WORD = re.compile(r"channels?_?last|nhwc|memory_?format|channels?_?first", re.IGNORECASE)
 
@@ -71,4 +71,9 @@ def means_format(around: tuple[cst.CSTNode, ...]) -> bool:
 
 
 def _speaks(node: cst.CSTNode) -> bool:
-    return any(isinstance(each, cst.Name) and _FORMAT_WORD.search(each.value) for each in below(node))
+    """It names a format, other than to ask for the row-major one: some memory has to be dense, whatever it was."""
+    if isinstance(node, cst.Arg) and format_of(node.value) in ("contiguous_format", "preserve_format"):
+        return False
+    if isinstance(node, cst.Name):
+        return bool(_FORMAT_WORD.search(node.value))
+    return any(map(_speaks, children(node)))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from stridelint.rules.forms.format_choices import format_after, format_given, is_given, means_format
+from stridelint.rules.forms.known_ranks import has_other_rank
 from stridelint.rules.forms.layout_questions import (
     CHANNELS_LAST,
     asked_format,
@@ -24,7 +25,7 @@ from stridelint.rules.forms.layout_questions import (
     question,
     stride_axis,
 )
-from stridelint.rules.forms.walking import below, children
+from stridelint.rules.forms.walking import below, children, path_to
 
 _SIZES = frozenset({"shape", "size", "numel"})
 
@@ -87,10 +88,13 @@ class _Finder:
     def judge(self, node: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> Iterator[Guess]:
         """The guesses that a node itself makes."""
         if isinstance(node, cst.IfExp):
-            yield from self.chosen(node.test, format_of(node.body), format_of(node.orelse))
+            yield from self.chosen(node.test, format_of(node.body), format_of(node.orelse), (*around, node))
         elif isinstance(node, cst.If):
             yield from self.chosen(
-                node.test, format_given(node.body), format_given(node.orelse) or format_after(node, around)
+                node.test,
+                format_given(node.body),
+                format_given(node.orelse) or format_after(node, around),
+                (*around, node),
             )
         elif isinstance(node, cst.Comparison):
             yield from self.compared(node, around)
@@ -103,7 +107,9 @@ class _Finder:
             if not _is_test(around):
                 yield from self.flagged(node)
 
-    def chosen(self, test: cst.BaseExpression, first: str, second: str) -> Iterator[Guess]:
+    def chosen(
+        self, test: cst.BaseExpression, first: str, second: str, around: tuple[cst.CSTNode, ...]
+    ) -> Iterator[Guess]:
         """One format if a question is answered yes, the other if not."""
         formats = {first in CHANNELS_LAST, second in CHANNELS_LAST}
         if not first or not second or len(formats) != 2:
@@ -115,7 +121,8 @@ class _Finder:
         if not asked or kinds >= {"channels_last", "row_major"} or _asks_for_sizes(test):
             return
         node, kind = asked[0]
-        yield Guess(node, kind, self.text(node))
+        if not (kind == "stride" and self.has_other_rank(node, (*around, *path_to(test, node)))):
+            yield Guess(node, kind, self.text(node))
 
     def compared(self, node: cst.Comparison, around: tuple[cst.CSTNode, ...]) -> Iterator[Guess]:
         """`x.stride() == (...)`, and `x.stride(1) == 1` where a memory format is meant."""
@@ -137,8 +144,17 @@ class _Finder:
             return
         condition = _condition(node, around)
         first = next(each for each in below(condition) if each is node or self.is_about_strides(each))
-        if first is node and not _asks_for_sizes(condition, but=node) and not _asks_of_permuted(condition):
+        if first is not node or _asks_for_sizes(condition, but=node) or _asks_of_permuted(condition):
+            return
+        if not self.has_other_rank(node, around):
             yield Guess(node, "stride", self.text(node))
+
+    def has_other_rank(self, asked: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> bool:
+        """The tensor whose stride is asked for has a rank for which there are no formats."""
+        tensors = [each for each in below(asked) if isinstance(each, cst.Call) and is_method(each, "stride")]
+        return any(
+            isinstance(each.func, cst.Attribute) and has_other_rank(each.func.value, around, asked) for each in tensors
+        )
 
     def is_about_strides(self, node: cst.CSTNode) -> bool:
         """A comparison of one stride."""

@@ -83,6 +83,16 @@ def below(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         yield from below(child)
 
 
+def path_to(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+    """The nodes from a root down to one below it, which is left out; () if it is the root, or not below it."""
+    for child in children(root):
+        if child is node:
+            return (root,)
+        if further := path_to(child, node):
+            return (root, *further)
+    return ()
+
+
 def beginning_of(node: cst.CSTNode | None) -> str:
     """`a` of `a.b[c].d(...)`; "" for what does not begin with a name."""
     while isinstance(node, (cst.Attribute, cst.Subscript, cst.Call)):

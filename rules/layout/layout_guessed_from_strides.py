@@ -73,6 +73,12 @@ def convert(x, memory_format=torch.contiguous_format):
 def transposed(matrix):
     return matrix.stride(1) == 1 and matrix.stride(0) >= matrix.shape[1]
 
+def scan(x, rows):
+    batch, channels, length = x.shape  # no memory format has three axes
+    is_channel_last = (x.stride(1) == 1) & (x.stride(2) > 1)
+    dense = torch.contiguous_format
+    return is_channel_last, rows.clone(memory_format=dense) if rows.dim() == 2 and rows.stride(1) != 1 else rows
+
 def pack(x):
     if x.is_contiguous(memory_format=torch.channels_last):
         return fast(x)
