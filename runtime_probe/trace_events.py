@@ -193,6 +193,11 @@ class Call:
         parts = index if isinstance(index, tuple) else (index,)
         picks = any(isinstance(each, (list, torch.Tensor)) for each in parts)
         self.arguments["indexed"] = picks
+        self.arguments["masked"] = picks and all(
+            isinstance(each, torch.Tensor) and each.dtype is torch.bool
+            for each in parts
+            if isinstance(each, (list, torch.Tensor))
+        )
         if picks and len(parts) == 1:
             self.arguments["region"] = self.arguments["input"]
         elif not picks:

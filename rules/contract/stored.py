@@ -1,7 +1,7 @@
 """What becomes of a value that is stored into a tensor of a lower kind: copied, filled, assigned through an index.
 
 Measured: stores cast silently, except that a number which the dtype cannot hold (an infinity, NaN, a complex number) and
-a tensor assigned through indices are refused.
+a tensor assigned through indices are refused; a lone number on the CPU that is assigned through a mask fills, and is cast.
 """
 
 from __future__ import annotations
@@ -38,12 +38,16 @@ def kind_lost(kind: str | None, target: str) -> str | None:
     return FRACTION if kind == "float" else IMAGINARY
 
 
-def tensor_lost(value: TensorFacts, target: str, *, indexed: bool) -> str | None:
-    """What a tensor loses in one of kind `target`; through indices only a lone number is cast."""
+def tensor_lost(value: TensorFacts, target: str, *, indexed: bool, masked: bool = False) -> str | None:
+    """What a tensor loses in one of kind `target`; through indices only a lone number is cast, where they are masks."""
     kind = value.kind or kind_of(value.dtype)
     lost = kind_lost(kind, target)
     if lost is None or not indexed:
         return lost
     if value.rank is None:
         return None
-    return RAISES if value.rank else None
+    if value.shape is None or any(dim != 1 for dim in value.shape):
+        return None if value.shape is None else RAISES
+    if masked and value.device == "cpu":
+        return lost
+    return RAISES if value.shape and not masked else None

@@ -51,7 +51,7 @@ _FROM_DATA = frozenset({"tensor", "as_tensor", "asarray", "array", "scalar_tenso
 _HOLDERS = frozenset(
     "nullcontext defaultdict deque partial closing OrderedDict chain cycle repeat islice _make _replace setdefault".split()
 )
-_SAME_TENSOR = frozenset({"T", "mT", "data", "values", "indices", "real", "value"})
+_SAME_TENSOR = frozenset({"T", "mT", "data", "values", "indices", "real", "value", "tensors", "dataset"})
 _IDENTITY = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.Dict, ast.DictComp)
 

@@ -224,7 +224,8 @@ def _lost(event: TensorEvent, value: object, kind: str) -> str | None:
     if isinstance(value, Operand):
         if value.whole:
             return None
-        return tensor_lost(value.facts, kind, indexed=event.arguments.get("indexed") is True)
+        indexed, masked = (event.arguments.get(name) is True for name in ("indexed", "masked"))
+        return tensor_lost(value.facts, kind, indexed=indexed, masked=masked)
     if isinstance(value, Scalar):
         return kind_lost("integer" if value.whole else value.kind, kind)
     lost = number_lost(value, kind)

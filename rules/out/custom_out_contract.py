@@ -274,7 +274,12 @@ def _written(event: TensorEvent, target: Operand, parameter: OutParameter, value
     if (
         kind is not None
         and not value.whole
-        and tensor_lost(value.facts, kind, indexed=event.arguments.get("indexed") is True)
+        and tensor_lost(
+            value.facts,
+            kind,
+            indexed=event.arguments.get("indexed") is True,
+            masked=event.arguments.get("masked") is True,
+        )
     ):
         before, after = value.facts.dtype or f"a {value.facts.kind} dtype", target.facts.dtype or kind
         return (

@@ -104,7 +104,7 @@ def _type_of(value: object) -> object:
 
 
 def _device(tensors: list[TensorFacts]) -> str | None:
-    devices = {facts.device for facts in tensors if facts.rank != 0}
+    devices = {facts.device for facts in tensors if facts.rank != 0} or {facts.device for facts in tensors}
     return devices.pop() if len(devices) == 1 else None
 
 

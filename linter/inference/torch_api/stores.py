@@ -18,7 +18,8 @@ def tensor_store(
 ) -> None:
     """A store through an index: the event is called "setitem".
 
-    `region` is the view that plain indices select; `indexed` tells that tensors or lists pick elements of it.
+    `region` is the view that plain indices select; `indexed` tells that tensors or lists pick elements of it, `masked` that
+    these are masks.
     """
     resized, path.resized = path.resized, {}
     indexed = index_parts(index)
@@ -28,6 +29,7 @@ def tensor_store(
     assigned = node.value if isinstance(node, (cst.Assign, cst.AnnAssign)) else None
     stored_value = plain(path, value, assigned)
     arguments: dict[str, object] = {"input": receiver, "value": stored_value, "indexed": picks}
+    arguments["masked"] = picks and all(_is_mask(part) for part in indexed if is_advanced(part))
     if isinstance(region, TensorValue):
         arguments["region"] = operand(path, region, target.value if picks and region is tensor else target)
     tensors = (receiver, stored_value) if isinstance(stored_value, Operand) else (receiver,)
@@ -38,6 +40,10 @@ def tensor_store(
         path.overwrites(tensor)
     if isinstance(value, TensorValue):
         stored(path, tensor, value)
+
+
+def _is_mask(part: Value) -> bool:
+    return isinstance(part, TensorValue) and part.facts.kind == "bool"
 
 
 def _picked_from(path: Path, tensor: TensorValue, parts: list[Value]) -> Value | None:
