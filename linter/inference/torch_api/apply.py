@@ -109,6 +109,10 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
     if out is not None and not is_none(out):
         return into_out(path, out, results, (operator.name, node), whole)
     values = _values(path, operator, variant, results, node, _inherited(args))
+    if any(map(_is_batched, (*inputs, *args.keywords.values()))):
+        for each in (values.items or ()) if isinstance(values, Sequence) else (values,):
+            if isinstance(each, TensorValue):
+                each.batched = True
     if bound.get("return_indices") is True and isinstance(values, TensorValue):
         places = values.facts.but(dtype="int64", kind="integer", requires_grad=False, storage=None)
         return Sequence([values, path.tensor(places, story=values.story)], "tuple")
@@ -117,10 +121,17 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         picked = inputs[0] if inputs else args.keywords.get("input")
         if operator.name in PICKING and isinstance(picked, TensorValue):
             values.copied = Copied(picked, node, Confidence.CERTAIN)
-        values.whole, values.batched = whole, any(isinstance(each, TensorValue) and each.batched for each in inputs)
+        values.whole = whole
         if operator.name in ("cat", "concat", "concatenate"):
             values.raw = raw_memory.joined(args)
     return values
+
+
+def _is_batched(value: Value) -> bool:
+    """Whether an operand is, or a list holds, slices that vmap maps over."""
+    if isinstance(value, Sequence):
+        return any(map(_is_batched, value.items or ()))
+    return isinstance(value, TensorValue) and value.batched
 
 
 def _inherited(args: Arguments) -> tuple[Step, ...]:
