@@ -9,7 +9,7 @@ import re
 
 import libcst as cst
 
-from stridelint.rules.forms.layout_questions import format_of
+from stridelint.rules.forms.layout_questions import format_of, is_method
 from stridelint.rules.forms.walking import below, children
 
 _FORMAT_WORD = re.compile(r"channels?_?last|nhwc|memory_?format|channels?_?first", re.IGNORECASE)
@@ -39,6 +39,30 @@ def format_after(node: cst.If, around: tuple[cst.CSTNode, ...]) -> str:
     if position + 1 < len(block.body) and (found := format_given(block.body[position + 1])):
         return found
     return next((found for each in reversed(block.body[:position]) if (found := format_given(each))), "")
+
+
+def is_put_right(node: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> bool:
+    """`if x.stride(1) == 1: return x`, then `return x.transpose(1, 2).contiguous().transpose(1, 2)`: whoever asks wants that
+    stride, and gets it."""
+    test = next((each for each in reversed(around) if isinstance(each, cst.If)), None)
+    block = next((each for each in reversed(around) if isinstance(each, cst.IndentedBlock)), None)
+    if test is None or block is None or test not in block.body:
+        return False
+    kept = _returned(test.body.body[0])
+    following = list(block.body)[list(block.body).index(test) + 1 :]
+    made = _returned(following[0]) if following else None
+    return (
+        isinstance(kept, cst.Name)
+        and made is not None
+        and any(isinstance(each, cst.Name) and each.value == kept.value for each in below(node))
+        and any(isinstance(each, cst.Call) and is_method(each, "contiguous") and not each.args for each in below(made))
+        and any(isinstance(each, cst.Name) and each.value == kept.value for each in below(made))
+    )
+
+
+def _returned(statement: cst.CSTNode) -> cst.BaseExpression | None:
+    small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else statement
+    return small.value if isinstance(small, cst.Return) else None
 
 
 def is_given(around: tuple[cst.CSTNode, ...], loop: cst.CSTNode, name: str) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from stridelint.rules.forms.format_choices import format_after, format_given, is_given, means_format
+from stridelint.rules.forms.format_choices import format_after, format_given, is_given, is_put_right, means_format
 from stridelint.rules.forms.known_ranks import has_other_rank
 from stridelint.rules.forms.layout_questions import (
     CHANNELS_LAST,
@@ -146,7 +146,7 @@ class _Finder:
         first = next(each for each in below(condition) if each is node or self.is_about_strides(each))
         if first is not node or _asks_for_sizes(condition, but=node) or _asks_of_permuted(condition):
             return
-        if not self.has_other_rank(node, around):
+        if not self.has_other_rank(node, around) and not is_put_right(node, around):
             yield Guess(node, "stride", self.text(node))
 
     def has_other_rank(self, asked: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> bool:

@@ -97,6 +97,14 @@ def test_pool():
     y = torch.nn.functional.max_pool2d(torch.rand(2, 3, 4, 4).to(memory_format=torch.channels_last), 2)
     assert y.stride() == (12, 1, 6, 3)
 """,
+        """\
+import torch
+
+def as_channels_last(x):
+    if x.stride(1) == 1:
+        return x
+    return x.transpose(1, 2).contiguous().transpose(1, 2)
+""",
     )
     INVALID = (
         Invalid(
