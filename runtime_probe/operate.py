@@ -103,6 +103,7 @@ def run(op: str, form: Form, arguments: Mapping[str, Any], out: Any = None) -> A
     """Make the call; `arguments` and `out` hold real tensors in place of operands. Raises NoCall."""
     if op in ("view_as", "reshape_as") and "other" not in arguments:
         op = op.removesuffix("_as")  # an event tells the other tensor's shape
+    op = op.removeprefix("numpy.")
     given = {name: _constant(name, value) for name, value in arguments.items() if name not in _IMPLIED.get(op, ())}
     given = {name: value for name, value in given.items() if not (name == "memory_format" and value is None)}
     known = _known(op)

@@ -9,6 +9,7 @@ from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import Dims
 
 NOT = Answer.NO, Confidence.CERTAIN
+_COLOURS = 3
 
 
 def changes_order(shape: Dims, requested: Dims, axes: Sequence[int | None] = ()) -> tuple[Answer, Confidence]:
@@ -96,12 +97,40 @@ def _split_up(
 
 
 def swaps_channels(shape: Dims, requested: Dims) -> bool:
-    """Numbers alone: an image's channels go from the last axis to the front or back, as in (2, 4, 6, 3) to (2, 3, 4, 6)."""
-    numbers = [dim for dim in (*shape, *requested) if isinstance(dim, int) and dim > 0]
-    if len(numbers) != len(shape) + len(requested) or len(shape) != len(requested) or len(shape) not in (3, 4):
+    """Numbers alone: an image's three channels go from behind its pixels to the front or back, as in (2, 4, 6, 3) to (2, 3, 4, 6),
+    where the rows may be put together, as in (2, 3, 4, 6) to (2, 24, 3). Axes before an image keep their sizes, or -1 stands for
+    them."""
+    for batch in range(max(len(shape) - 1, 0)):
+        for before in {batch, min(batch, 1)}:
+            kept = requested[:before] == shape[:batch] or (batch and requested[:before] == (-1,))
+            source, wanted = shape[batch:], _resolved(requested[before:], shape[batch:])
+            if kept and wanted is not None and _are_swapped(source, wanted):
+                return True
+    return False
+
+
+def _resolved(requested: Dims, shape: Dims) -> Dims | None:
+    """Sizes with what -1 stands for in its place; None where that is not known."""
+    known = sizes.product([dim for dim in requested if dim != -1])
+    total = sizes.product(shape)
+    if not isinstance(known, int) or not isinstance(total, int) or known <= 0 or total % known:
+        return None
+    return tuple(total // known if dim == -1 else dim for dim in requested)
+
+
+def _are_swapped(source: Dims, wanted: Dims) -> bool:
+    image, other = _pixels(source), _pixels(wanted)
+    if image is None or other is None or image[1] is other[1]:
         return False
-    *batch, first, second, third = shape
-    moved = ((third, first, second), (second, third, first))
-    if list(requested[: len(batch)]) != batch or 1 in (first, second, third) or requested == shape:
-        return False
-    return requested[len(batch) :] in moved and 3 in (first, third)
+    if len(image[0]) == len(other[0]):
+        return len(image[0]) > 1 and image[0] == other[0]
+    return sizes.product(image[0]) == sizes.product(other[0])
+
+
+def _pixels(dims: Dims) -> tuple[Dims, bool] | None:
+    """The axes of an image that are no channels, and whether the channels come last; None for what is no image of colours."""
+    if len(dims) not in (2, 3) or any(not isinstance(dim, int) or dim < 2 for dim in dims):
+        return None
+    if [dim for dim in dims if dim == _COLOURS] != [_COLOURS] or _COLOURS not in (dims[0], dims[-1]):
+        return None
+    return (dims[:-1], True) if dims[-1] == _COLOURS else (dims[1:], False)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Sequence
 
-from stridelint.rules.screening import Nodes, name_of
+from stridelint.rules.screening import Flow, Nodes, Steps, name_of
 from stridelint.rules.screening.expressions import integer_of
 
 # More axes than tensors have: those counted from the end come after all others.
@@ -34,9 +35,80 @@ def reorders(nodes: Nodes, reshapes: frozenset[str]) -> frozenset[str]:
                 shapes.add((unit, target.id))
     found = set()
     for call, unit in nodes.calls:
-        if name_of(call.func) in reshapes and unit not in found and _is_reordered(call, unit, axes, shapes):
-            found.add(unit)
+        if name_of(call.func) in reshapes and unit not in found:
+            if _is_reordered(call, unit, axes, shapes) or _is_of_image(call, unit, nodes):
+                found.add(unit)
     return frozenset(found)
+
+
+class _Numbers(Flow):
+    """Follows whole numbers that the module tells."""
+
+    def starts(self, node: ast.expr, unit: str) -> bool | None:
+        """Literals start it; of products and the like, a part is enough."""
+        return self.is_number(integer_of(node)) if isinstance(node, ast.Constant) else None
+
+    def is_number(self, number: int | None) -> bool:
+        """Whether it is one of those looked for."""
+        return number is not None
+
+    def follow(self, node: ast.expr, unit: str) -> Steps:
+        """Through names, attributes, options, and what a dict holds."""
+        told, answer = self._defined.told, self.starts(node, unit)
+        if answer is not None:
+            return answer
+        if isinstance(node, ast.Name):
+            return [(unit, node.id), ("", node.id), *told.get((unit, node.id), ())]
+        if isinstance(node, ast.Attribute):
+            return [("", node.attr), *self._options.get(node.attr, ())]
+        if isinstance(node, ast.Subscript):
+            return [node.value] if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str) else False
+        if isinstance(node, ast.Dict):
+            return [*node.values]
+        if isinstance(node, ast.BinOp):
+            return [node.left, node.right]
+        return [node.body, node.orelse] if isinstance(node, ast.IfExp) else False
+
+    @functools.cached_property
+    def _options(self) -> dict[str, list[ast.expr]]:
+        """Defaults of options of the command line, by name."""
+        found: dict[str, list[ast.expr]] = {}
+        for call, _ in self._nodes.calls:
+            for option in call.args if name_of(call.func) == "add_argument" else ():
+                name = option.value if isinstance(option, ast.Constant) and isinstance(option.value, str) else ""
+                given = [each.value for each in call.keywords if each.arg == "default"]
+                found.setdefault(name.lstrip("-").replace("-", "_"), []).extend(given)
+        return found
+
+
+class _Colours(_Numbers):
+    """Follows the number of an image's channels."""
+
+    def starts(self, node: ast.expr, unit: str) -> bool | None:
+        """A product of it is another number."""
+        return False if isinstance(node, ast.BinOp) else super().starts(node, unit)
+
+    def is_number(self, number: int | None) -> bool:
+        """Three."""
+        return number == 3
+
+
+def _is_of_image(call: ast.Call, unit: str, nodes: Nodes) -> bool:
+    """Sizes are numbers that the module tells, and one is three: that before two others, or the last."""
+    sizes = [each for each in _sizes_of(call) if integer_of(each) != 1]
+    if len(sizes) not in (3, 4) or any(integer_of(each) == 2 or isinstance(each, ast.Starred) for each in sizes):
+        return False
+    colours, numbers = nodes.flow(_Colours), nodes.flow(_Numbers)
+    threes = [place for place, each in enumerate(sizes, -len(sizes)) if colours.holds(each, unit)]
+    if threes not in ([-1], [-3]) or (threes == [-3] and -1 in map(integer_of, sizes[1:])):
+        return False
+    return all(integer_of(each) == -1 or numbers.holds(each, unit) for each in (*sizes[-3:-1], sizes[-1]))
+
+
+def _sizes_of(call: ast.Call) -> list[ast.expr]:
+    """The sizes that a reshape is given."""
+    listed = _elements(call.args[-1]) if call.args else []
+    return listed or call.args
 
 
 def _axis_read(node: ast.expr) -> int | None:
@@ -80,9 +152,7 @@ def _is_reordered(call: ast.Call, unit: str, axes: dict[tuple[str, str], int], s
             return integer_of(size.slice)
         return axes.get((unit, name_of(size)), _axis_read(size))
 
-    sizes = call.args
-    if sizes and (listed := _elements(sizes[-1])):
-        sizes = listed
+    sizes = _sizes_of(call)
     if len(sizes) < 3:
         return False
     sizes = [each for each in sizes if integer_of(each) != 1]  # axes of size 1 stand in no order

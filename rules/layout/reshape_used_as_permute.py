@@ -46,7 +46,7 @@ class ReshapeUsedAsPermute(Rule):
     name = "reshape-used-as-permute"
     severity = Severity.ERROR
     words = tuple(f".{name}(" for name in sorted(RESHAPES))
-    ops = RESHAPES
+    ops = RESHAPES | {"numpy.reshape"}
 
     VALID = (
         """\

@@ -7,6 +7,7 @@ import libcst as cst
 from stridelint.linter.inference.objects import Arguments, BoundMethod
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import numpy_dtypes, numpy_elementwise, raw_memory
+from stridelint.linter.inference.torch_api.emit import emit, operand
 from stridelint.linter.inference.torch_api.numpy_dtypes import numpy_dtype
 from stridelint.linter.inference.torch_api.registry import Call, functions
 from stridelint.linter.inference.values import (
@@ -15,6 +16,7 @@ from stridelint.linter.inference.values import (
     Sequence,
     SizeValue,
     Slice,
+    TensorValue,
     Unknown,
     Value,
     as_dims,
@@ -27,6 +29,7 @@ from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import Dims, TensorFacts
 from stridelint.rules.contract.generic import strides_in_order
 from stridelint.rules.contract.views import Geometry
+from stridelint.rules.events import Form
 
 
 def array_item(path: Path, owner: ArrayValue, index: Value, node: cst.CSTNode) -> Value:
@@ -161,13 +164,29 @@ def array_method(path: Path, node: cst.CSTNode, callee: BoundMethod, args: Argum
     if callee.name in ("transpose", "swapaxes"):
         return _same_way(owner, ArrayValue(facts.but(shape=None, strides=None), owner.story))
     if callee.name == "reshape" and facts.shape is not None:
-        return _reshaped(path, owner, args)
+        result = _reshaped(path, owner, args)
+        _regrouped(path, node, owner, args)
+        return result
     if callee.name in ("reshape", "squeeze", "view", "ravel", "flatten"):
         return ArrayValue(facts.but(shape=None, strides=None), owner.story)
     if callee.name in numpy_elementwise.METHODS:
         name = f"numpy.{callee.name}"
         return functions[name](Call(path, node, name, args.with_first(owner)))
     return Unknown(callee.name)
+
+
+def _regrouped(path: Path, node: cst.CSTNode, owner: ArrayValue, args: Arguments) -> None:
+    """An event of a reshape whose sizes are known."""
+    given = args.positional
+    listed = given[0] if len(given) == 1 and isinstance(given[0], Sequence) else Sequence(list(given))
+    asked = as_dims(listed)
+    if asked is None or len(args.keywords) or args.unknown_star:
+        return
+    origins = [each.origin if isinstance(each, Constant) else None for each in listed.items or ()]
+    axes = tuple(None if each is None or each[0] is not owner else each[1] for each in origins)
+    receiver = node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else None
+    source = operand(path, TensorValue(owner.facts, owner.story), receiver)
+    emit(path, "numpy.reshape", Form.METHOD, node, {"input": source, "shape": asked, "axes": axes}, (source,))
 
 
 def _reshaped(path: Path, owner: ArrayValue, args: Arguments) -> ArrayValue:
