@@ -6,13 +6,14 @@ import libcst as cst
 
 from stridelint.linter.inference.objects import Arguments, BoundMethod
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import numpy_dtypes, numpy_elementwise, raw_memory
+from stridelint.linter.inference.torch_api import numpy_dtypes, numpy_elementwise, queries, raw_memory
 from stridelint.linter.inference.torch_api.emit import emit, operand
 from stridelint.linter.inference.torch_api.numpy_dtypes import numpy_dtype
 from stridelint.linter.inference.torch_api.registry import Call, functions
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
+    Number,
     Sequence,
     SizeValue,
     Slice,
@@ -94,7 +95,9 @@ def backwards(owner: ArrayValue, node: cst.CSTNode, facts: TensorFacts) -> Array
 
 
 def rows_of(owner: ArrayValue, count: int) -> list[Value]:
-    """The first parts of an array along its first axis; numbers, of which nothing is known, if it has no other."""
+    """The first parts of an array along its first axis; numbers if it has no other, which may be whole."""
+    if owner.facts.rank == 1 and owner.facts.kind == "float":
+        return [Number("float") for _ in range(count)]
     if owner.facts.rank is None or owner.facts.rank < 2:
         return [Unknown("row") for _ in range(count)]
     return [_part(owner, [Constant(row)]) for row in range(count)]
@@ -169,6 +172,8 @@ def array_method(path: Path, node: cst.CSTNode, callee: BoundMethod, args: Argum
         return result
     if callee.name in ("reshape", "squeeze", "view", "ravel", "flatten"):
         return ArrayValue(facts.but(shape=None, strides=None), owner.story)
+    if callee.name == "tolist":
+        return queries.nested(facts, True)
     if callee.name in numpy_elementwise.METHODS:
         name = f"numpy.{callee.name}"
         return functions[name](Call(path, node, name, args.with_first(owner)))

@@ -13,6 +13,7 @@ from stridelint.linter.inference.values import (
     Constant,
     MemoryFormat,
     Number,
+    Sequence,
     ShapeOf,
     SizeValue,
     TensorValue,
@@ -24,6 +25,7 @@ from stridelint.linter.inference.values import (
 )
 from stridelint.rules.contract import questions, sizes
 from stridelint.rules.contract.answers import Answer
+from stridelint.rules.contract.facts import Dims, TensorFacts
 from stridelint.rules.contract.generic import strides_in_order
 from stridelint.rules.events import Unknown as UnknownArgument
 
@@ -136,13 +138,44 @@ def dim_order(call: Call) -> Value:
     return Unknown("dim_order")
 
 
-@method("item", "tolist")
+@method("item")
 def item(call: Call) -> Value:
     """`x.item()`: a Python number of x's kind."""
     kind = call.path.facts(call.tensor).kind
     call.tensor.prove()
     fraction = kind in ("float", "complex") and not call.tensor.whole
-    return Unknown("item") if call.name == "tolist" or kind is None else Number(kind, fraction)
+    return Unknown("item") if kind is None else Number(kind, fraction)
+
+
+@method("tolist")
+def tolist(call: Call) -> Value:
+    """`x.tolist()`: Python numbers of x's kind, in lists for each axis."""
+    facts = call.path.facts(call.tensor)
+    call.tensor.prove()
+    return nested(facts, call.tensor.whole) if facts.shape is not None else Unknown("tolist")
+
+
+def nested(facts: TensorFacts, whole: bool) -> Value:
+    """The numbers of a tensor or array in lists; of short ones as many as there are. whole: they may be whole."""
+
+    def part(shape: Dims) -> Value:
+        if not shape:
+            return _number(facts.kind, whole)
+        count, inner = shape[0], shape[1:]
+        if isinstance(count, int) and sizes.product(shape) in range(_MAX_LISTED + 1):
+            return Sequence([part(inner) for _ in range(count)], "list")
+        return Sequence(None, "list", lambda: part(inner))
+
+    return part(facts.shape) if facts.shape is not None else Unknown("list")
+
+
+_MAX_LISTED = 16
+
+
+def _number(kind: str | None, whole: bool) -> Value:
+    if kind == "integer":
+        return SizeValue(sizes.Size.fresh("item"))
+    return Unknown("item") if kind is None else Number(kind, kind in ("float", "complex") and not whole)
 
 
 @method(
