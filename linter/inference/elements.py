@@ -133,7 +133,7 @@ def _common(one: Value, other: Value) -> Value:
 
 def _array(value: ArrayValue, facts: TensorFacts, backwards: bool) -> ArrayValue:
     made = ArrayValue(facts, value.story)
-    made.backwards = backwards
+    made.backwards, made.turned = backwards, None if backwards else frozenset()
     return made
 
 

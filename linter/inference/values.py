@@ -195,13 +195,17 @@ class TensorValue(Value):
 
 
 class ArrayValue(Value):
-    """A numpy array; `facts` as of the tensor that shares its memory. `backwards`: it has a negative stride."""
+    """A numpy array; `facts` as of the tensor that shares its memory.
+
+    backwards: it has a negative stride. turned: along which axes it runs backwards; None where that is not known.
+    """
 
     def __init__(self, facts: TensorFacts = TensorFacts(), story: tuple[Step, ...] = ()) -> None:
         super().__init__()
         self.facts = facts
         self.story = story
         self.backwards = False
+        self.turned: frozenset[int] | None = frozenset()
 
 
 class Sequence(Value):

@@ -30,6 +30,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     numpy_functions,
     numpy_random,
     numpy_readers,
+    numpy_reductions,
     part_ops,
     python_api,
     python_numbers,

@@ -6,7 +6,7 @@ import libcst as cst
 
 from stridelint.linter.inference.objects import Arguments, BoundMethod
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import numpy_dtypes, numpy_elementwise, queries, raw_memory
+from stridelint.linter.inference.torch_api import numpy_dtypes, numpy_elementwise, numpy_reductions, queries, raw_memory
 from stridelint.linter.inference.torch_api.emit import emit, operand
 from stridelint.linter.inference.torch_api.numpy_dtypes import numpy_dtype
 from stridelint.linter.inference.torch_api.registry import Call, functions
@@ -82,7 +82,7 @@ def _new_axes_are_zero(strides: Dims | None, parts: list[Value], rank: int) -> D
 
 def _same_way(owner: ArrayValue, view: ArrayValue) -> ArrayValue:
     """A view that moves or cuts axes keeps the direction of the others."""
-    view.backwards = owner.backwards
+    view.backwards, view.turned = owner.backwards, owner.turned and None
     return view
 
 
@@ -90,7 +90,25 @@ def backwards(owner: ArrayValue, node: cst.CSTNode, facts: TensorFacts) -> Array
     """A view of an array that walks an axis from its end; of one that was turned before it may be the right way round again."""
     view = ArrayValue(facts, (*owner.story, ("gets a negative stride here", node)))
     numbers = [stride for stride in facts.strides or () if isinstance(stride, int)]
-    view.backwards = not owner.backwards or any(stride < 0 for stride in numbers)
+    view.backwards, view.turned = not owner.backwards or any(stride < 0 for stride in numbers), None
+    return view
+
+
+def flipped(owner: ArrayValue, axes: tuple[int, ...] | None, node: cst.CSTNode) -> ArrayValue:
+    """`np.flip(a, axes)`: a view that runs backwards along these axes, or forwards again; None for axes that are not known."""
+    facts, rank = owner.facts.but(storage_offset=None), owner.facts.rank
+    if rank is not None and axes is not None:
+        axes = tuple(axis % rank for axis in axes) if all(-rank <= axis < rank for axis in axes) else None
+    if axes is None or owner.turned is None or (rank is None and any(axis < 0 for axis in (*axes, *owner.turned))):
+        return backwards(owner, node, facts.but(shape=None, strides=None) if axes is None else facts.but(strides=None))
+    view = ArrayValue(facts, (*owner.story, ("gets a negative stride here", node)))
+    if facts.strides is not None:
+        strides = tuple(
+            sizes.multiply(stride, -1) if axis in axes else stride for axis, stride in enumerate(facts.strides)
+        )
+        view.facts = facts.but(strides=strides)
+    view.turned = owner.turned ^ frozenset(axes)
+    view.backwards = bool(view.turned)
     return view
 
 
@@ -122,6 +140,8 @@ def array_attribute(owner: ArrayValue, name: str, node: cst.CSTNode | None) -> V
     facts = owner.facts
     if name == "shape" and facts.shape is not None:
         return shape_value(facts.shape, owner)
+    if name == "ndim" and facts.shape is not None:
+        return Constant(len(facts.shape))
     if name == "T" and facts.shape is not None:
         moved = views.reversed_axes(Geometry(facts.shape, facts.strides, facts.storage_offset))
         if moved is not None:
@@ -174,7 +194,7 @@ def array_method(path: Path, node: cst.CSTNode, callee: BoundMethod, args: Argum
         return ArrayValue(facts.but(shape=None, strides=None), owner.story)
     if callee.name == "tolist":
         return queries.nested(facts, True)
-    if callee.name in numpy_elementwise.METHODS:
+    if callee.name in numpy_elementwise.METHODS | numpy_reductions.METHODS:
         name = f"numpy.{callee.name}"
         return functions[name](Call(path, node, name, args.with_first(owner)))
     return Unknown(callee.name)

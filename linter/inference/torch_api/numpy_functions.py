@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from stridelint.linter.inference import elements
 from stridelint.linter.inference.torch_api import numpy_dtypes, numpy_elementwise
-from stridelint.linter.inference.torch_api.numpy_arrays import backwards
+from stridelint.linter.inference.torch_api.numpy_arrays import backwards, flipped
 from stridelint.linter.inference.torch_api.numpy_factories import array
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
@@ -16,6 +16,7 @@ from stridelint.linter.inference.values import (
     Value,
     as_dims,
     as_int,
+    is_none,
 )
 from stridelint.rules.contract import joins, sizes, views
 from stridelint.rules.contract.answers import Confidence
@@ -62,7 +63,7 @@ def _moved(source: ArrayValue, move: Callable[[Geometry], Geometry | None]) -> A
         else facts.but(shape=found.shape, strides=found.strides, storage_offset=found.offset)
     )
     view = ArrayValue(cut, source.story)
-    view.backwards = source.backwards
+    view.backwards, view.turned = source.backwards, source.turned and None
     return view
 
 
@@ -92,11 +93,20 @@ def rearranged(call: Call) -> Value:
 
 
 @function("numpy.flip", "numpy.fliplr", "numpy.flipud")
-def flipped(call: Call) -> Value:
-    """`np.flip(a)`: a view with negative strides."""
-    source = call.get(0, "m")
+def turned_round(call: Call) -> Value:
+    """`np.flip(a, axis)`: a view with negative strides, along all axes if none is told."""
+    source, asked = call.get(0, "m"), call.get(1, "axis")
     owner = source if isinstance(source, ArrayValue) else ArrayValue()
-    return backwards(owner, call.node, owner.facts.but(shape=None, strides=None, storage_offset=None))
+    axes: tuple[int, ...] | None = None
+    if call.name != "numpy.flip":
+        axes = (int(call.name == "numpy.fliplr"),)
+    elif is_none(asked):
+        axes = None if owner.facts.rank is None else tuple(range(owner.facts.rank))
+    elif asked is not None:
+        given = as_dims(asked) if isinstance(asked, Sequence) else (as_int(asked),)
+        known = [axis for axis in given or () if isinstance(axis, int)]
+        axes = tuple(known) if given and len(known) == len(given) else None
+    return flipped(owner, axes, call.node)
 
 
 @function("numpy.rot90")
