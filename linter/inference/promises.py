@@ -50,9 +50,12 @@ def read_promises(program: Program) -> None:
 
 
 def _compare(path: Path, promise: Promise) -> None:
-    """Run both kernels on dense tensors of the first rank and order of axes that both accept."""
+    """Run both kernels on dense tensors of the first rank that both accept: first on such as are not row-major."""
     others: dict[str, Value] = {}
+    accepted = 0
     for order in (*_ORDERS, *(tuple(range(len(order))) for order in _ORDERS)):
+        if accepted not in (0, len(order)):
+            continue
         shape = tuple(sizes.Size.fresh(name) for name in "nchwd"[: len(order)])
         facts = TensorFacts(shape, strides_in_order(shape, order), 0, requires_grad=False)
         runs = []
@@ -64,8 +67,10 @@ def _compare(path: Path, promise: Promise) -> None:
                 except (Raised, Finished):
                     break
             runs.append((given, made.items or [] if isinstance(made, Items) else [made]))
-        if len(runs) == 2 and _emitted(path, promise, *runs):
+        pairs = _emitted(path, promise, *runs) if len(runs) == 2 else []
+        if any(path.facts(one).strides != path.facts(other).strides for one, other in pairs):
             return
+        accepted = accepted or (len(order) if pairs else 0)
 
 
 def _plain(kernel: Function) -> Function:
@@ -98,8 +103,8 @@ def _arguments(
 Run = tuple[Arguments, Sequence[Value]]
 
 
-def _emitted(path: Path, promise: Promise, real: Run, fake: Run) -> bool:
-    """Tell of the tensors that were returned, where all is known of their layouts."""
+def _emitted(path: Path, promise: Promise, real: Run, fake: Run) -> list[tuple[TensorValue, TensorValue]]:
+    """Tell of the tensors that were returned, and promised, where all is known of their layouts; which they are."""
     given, own = ([each for each in run[0].positional if isinstance(each, TensorValue)] for run in (real, fake))
     pairs = [
         (returned, promised)
@@ -110,7 +115,7 @@ def _emitted(path: Path, promise: Promise, real: Run, fake: Run) -> bool:
         and path.facts(returned).storage not in [path.facts(each).storage for each in given]  # which torch refuses
     ]
     if not given or not own or len(real[1]) != len(fake[1]):
-        return False
+        return []
     name = promise.real.node.name.value if isinstance(promise.real.node, cst.FunctionDef) else "the kernel"
     for returned, promised in pairs:
         node = _made_at(promise.fake.node, promised)
@@ -121,7 +126,7 @@ def _emitted(path: Path, promise: Promise, real: Run, fake: Run) -> bool:
             "own": own[0].name or "",
         }
         emit(path, "fake_kernel", Form.FUNCTION, node, arguments, (operand(path, promised, node),))
-    return bool(pairs)
+    return pairs
 
 
 def _made_at(fake: cst.FunctionDef | cst.Lambda, promised: TensorValue) -> cst.CSTNode:

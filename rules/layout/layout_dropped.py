@@ -288,7 +288,10 @@ c.copy_(x)
         row_major = [questions.is_contiguous(each.facts, "contiguous_format") for each in (promised, returned)]
         answers = [each.answer for each in row_major]
         fake, real, own = f"the fake kernel's '{event.text}'", event.arguments["kernel"], event.arguments["own"]
-        if answers == [Answer.YES, Answer.NO]:
+        for_rows = questions.is_contiguous(given.facts, "contiguous_format").answer is Answer.YES
+        if answers == [Answer.YES, Answer.NO] and for_rows:
+            message = f"{fake} is row-major for a row-major '{own}', but '{real}' returns other strides"
+        elif answers == [Answer.YES, Answer.NO]:
             is_like = (returned.facts.shape, returned.facts.strides) == (given.facts.shape, given.facts.strides)
             kept = f"returns the strides of {quoted(given)}; use torch.empty_like({own})"
             message = f"{fake} is row-major, but '{real}' {kept if is_like else 'returns other strides'}"

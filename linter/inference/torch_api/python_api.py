@@ -8,6 +8,7 @@ from stridelint.linter.inference import elements
 from stridelint.linter.inference.attributes import attribute, hold
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.objects import Arguments, Instance, Partial
+from stridelint.linter.inference.operators import hashable
 from stridelint.linter.inference.path import Finished
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
@@ -145,11 +146,22 @@ def _sorted(call: Call, items: list[Value], kind: str) -> Value:
     return Sequence(None, kind)
 
 
+@function("builtins.dict.fromkeys", "collections.OrderedDict.fromkeys")
+def dict_of_keys(call: Call) -> Value:
+    """`dict.fromkeys(keys, value)`: the same value for each."""
+    keys, value = call.get(0, "iterable"), call.get(1, "value") or NONE
+    items, exhaustive = items_of(call.path, keys) if keys is not None else ([], False)
+    known = [hashable(each) for each in items]
+    if not exhaustive or None in known:
+        made = Mapping(open=True)
+        made.element = lambda: value
+        return made
+    return Mapping(dict.fromkeys(known, value))
+
+
 @function("builtins.dict", "collections.OrderedDict")
 def dict_(call: Call) -> Value:
     """`dict(...)`."""
-    from stridelint.linter.inference.operators import hashable
-
     result = Mapping(open=call.args.unknown_star)
     value = call.get(0)
     if isinstance(value, Mapping):
