@@ -55,6 +55,12 @@ pixels = torch.stack([torch.rand(3, 8, 8) for _ in range(4)])
 pixels = pixels.to(memory_format=torch.contiguous_format).float()
 nchw = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last).to(memory_format=torch.contiguous_format)
 """,
+        """\
+import torch
+
+frames_first = torch.fft.rfft(torch.rand(2, 16, 8), dim=1).transpose(1, 2)
+frames_first = frames_first.to(memory_format=torch.contiguous_format)
+""",
     )
     INVALID = (
         Invalid(
@@ -77,6 +83,32 @@ import torch
 
 x = torch.rand(4, 6).t()
 x = x.contiguous()
+""",
+        ),
+        Invalid(
+            """\
+import torch
+
+def bins_first(waves):
+    pieces = torch.nn.functional.pad(torch.rand(2, 40), (0, 8)).unfold(-1, 16, 8)
+    bins = torch.fft.rfft(pieces * torch.hann_window(16)).abs().log1p().transpose(1, 2)
+    return bins.to(memory_format=torch.contiguous_format)
+""",
+            (
+                (
+                    6,
+                    12,
+                    "'bins.to(memory_format=torch.contiguous_format)' changes nothing: 'bins' keeps its strides (45, 1, 9) and is not "
+                    "contiguous; use .contiguous()",
+                ),
+            ),
+            fixed="""\
+import torch
+
+def bins_first(waves):
+    pieces = torch.nn.functional.pad(torch.rand(2, 40), (0, 8)).unfold(-1, 16, 8)
+    bins = torch.fft.rfft(pieces * torch.hann_window(16)).abs().log1p().transpose(1, 2)
+    return bins.contiguous()
 """,
         ),
     )

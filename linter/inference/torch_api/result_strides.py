@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from stridelint.rules import events
 from stridelint.rules.contract import convolution, generic, questions
+from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.dtypes import Scalar
 from stridelint.rules.contract.facts import Dims, TensorFacts
 from stridelint.rules.contract.operators import Operator, Variant
@@ -117,6 +118,22 @@ def _conv(bound: Bound, shape: Dims) -> Dims | None:
     return generic.lift_strides(compute, shape, tensors, shape)
 
 
+def _spectrum(bound: Bound, shape: Dims) -> Dims | None:
+    """Fourier transforms put the axes that they transform innermost: row-major where those are the last ones and the input is."""
+    source, axes, rank = bound.get("input"), bound.get("dim"), len(shape)
+    if (
+        not isinstance(source, Operand)
+        or questions.is_contiguous(source.facts, "contiguous_format").answer is not Answer.YES
+    ):
+        return None
+    if isinstance(axes, int) and not isinstance(axes, bool):
+        axes = (axes,)
+    if axes is not None and not isinstance(axes, tuple):
+        return None
+    given = tuple(axis % rank if isinstance(axis, int) else None for axis in axes or ())
+    return _row_major(bound, shape) if given == tuple(range(rank - len(given), rank)) else None
+
+
 def _joined(join: Callable[[list[TensorFacts], int], TensorFacts]) -> Callable[[Bound, Dims], Dims | None]:
     def strides(bound: Bound, shape: Dims) -> Dims | None:
         tensors, axis = bound.get("tensors"), bound.get("dim", 0)
@@ -164,6 +181,12 @@ _BY_NAME: dict[str, Callable[[Bound, Dims], Dims | None]] = {
     **dict.fromkeys(("nn.functional.dropout", "nn.functional.alpha_dropout"), _dropout),
     "nn.functional.glu": _halves,
     **dict.fromkeys(("hstack", "vstack", "dstack"), _joined_plainly),
+    **{
+        f"fft.{inverse}{kind}fft{axes}": _spectrum
+        for kind, inverse in (("", ""), ("", "i"), ("r", ""), ("r", "i"), ("h", ""), ("h", "i"))
+        for axes in ("", "2", "n")
+        if kind != "h" or not axes
+    },
     **dict.fromkeys(
         (
             "nn.functional.embedding",
