@@ -119,11 +119,13 @@ def _emitted(path: Path, promise: Promise, real: Run, fake: Run) -> list[tuple[T
     name = promise.real.node.name.value if isinstance(promise.real.node, cst.FunctionDef) else "the kernel"
     for returned, promised in pairs:
         node = _made_at(promise.fake.node, promised)
+        said = {each.value for each in walk(node, cst.Name) if isinstance(each, cst.Name)}
+        which = next((index for index, each in enumerate(own[: len(given)]) if each.name in said), 0)
         arguments: dict[str, object] = {
             "kernel": name,
             "returned": operand(path, returned),
-            "input": operand(path, given[0]),
-            "own": own[0].name or "",
+            "input": operand(path, given[which]),
+            "own": own[which].name or "",
         }
         emit(path, "fake_kernel", Form.FUNCTION, node, arguments, (operand(path, promised, node),))
     return pairs
