@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stridelint.rules.claims import Claim, Kind
-from stridelint.rules.contract.answers import Confidence
+from stridelint.rules.contract import questions
+from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import Dim
+from stridelint.rules.contract.layout import RANK_OF
 from stridelint.rules.events import Assertion, Operand, TensorEvent, TestEvent, TestRun
 from stridelint.rules.findings import quoted, story
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
@@ -23,7 +25,9 @@ class BatchOfOneLayoutTest(Rule):
     """
     What it does:
         Finds tests of a layout in which the batch size is always 1, and where that hides something: the only assertion is
-        about `stride(0)`, or the code under test gives `as_strided` a step from sample to sample that is not the tensor's.
+        about `stride(0)`, the code under test gives `as_strided` a step from sample to sample that is not the tensor's, or
+        `is_contiguous(memory_format=torch.channels_last)` is asserted of `hwc.permute(2, 0, 1)[None]`, which convolution and
+        pooling take for row-major.
 
     Why is this bad?
         The stride of an axis of size 1 is never used. `is_contiguous(memory_format=...)` still tells the formats apart
@@ -45,7 +49,7 @@ class BatchOfOneLayoutTest(Rule):
     Confirmed by:
         Running the test with a row-major copy in place of the asserted tensor, and with a batch of two.
 
-    A test that asserts `is_contiguous(memory_format=...)` of batches of one only is worth a note, in audits.
+    A test that asserts `is_contiguous(memory_format=...)` of other batches of one only is worth a note, in audits.
     """
 
     code = "TLC203"
@@ -61,6 +65,16 @@ import torch
 def test_strides_of_a_batch_of_one():
     y = torch.relu(torch.rand(1, 3, 4, 5).to(memory_format=torch.channels_last))
     assert y.stride() == (60, 1, 15, 3)
+""",
+        """\
+import torch
+
+def to_input(frame):
+    return torch.from_numpy(frame).permute(2, 0, 1)[None]
+
+def test_strides_of_channels_last_input():
+    batch = to_input(torch.rand(4, 5, 3).numpy())
+    assert batch.is_contiguous(memory_format=torch.channels_last) and batch.stride() == (3, 1, 15, 3)
 """,
         """\
 import torch
@@ -133,6 +147,26 @@ def test_second_row_of_nhwc():
     torch.testing.assert_close(rows, images[:, :, 1, 0])
 """,
             safe=False,
+        ),
+        Invalid(
+            """\
+import torch
+
+def to_input(frame):
+    return torch.from_numpy(frame).float().div_(255).permute(2, 0, 1)[None]
+
+def test_input_is_channels_last():
+    batch = to_input(torch.rand(4, 5, 3).numpy())
+    assert batch.is_contiguous(memory_format=torch.channels_last)
+""",
+            (
+                (
+                    8,
+                    5,
+                    "'batch' is a batch of one with a stride(0) of 3, which is_contiguous ignores: convolution, pooling and cat "
+                    "take it for row-major; test with N > 1 too",
+                ),
+            ),
         ),
         Invalid(
             """\
@@ -215,14 +249,20 @@ def test_relu_keeps_channels_last():
         for check in subject.checks(test):
             tensors = [each.tensors[0] for each in check.assertions]
             if all(_batch(tensor) == 1 for tensor in tensors) and all(sight is Sight.TELLING for sight in check.sights):
+                name = quoted(tensors[0], "the asserted tensor")
                 message = (
-                    f"{quoted(tensors[0], 'the asserted tensor')} is a batch of one in every run: is_contiguous ignores stride(0), by which "
-                    "convolution, pooling and cat choose the format; test with N > 1 too"
+                    f"{name} is a batch of one in every run: is_contiguous ignores stride(0), by which convolution, pooling and cat "
+                    "choose the format; test with N > 1 too"
                 )
+                lost = all(map(_is_taken_for_row_major, check.assertions))
+                if lost:
+                    message = (
+                        f"{name} is a batch of one with a stride(0) of {(tensors[0].facts.strides or '?')[0]}, which is_contiguous ignores: "
+                        "convolution, pooling and cat take it for row-major; test with N > 1 too"
+                    )
                 claim = subject.asked(Kind.IGNORES_BATCH_STRIDE, check.assertions)
-                yield self._finding(
-                    test, check.assertions[0], message, check.confidence, tensors[0], claim, Severity.NOTE
-                )
+                severity = None if lost else Severity.NOTE
+                yield self._finding(test, check.assertions[0], message, check.confidence, tensors[0], claim, severity)
 
     def _finding(
         self,
@@ -244,6 +284,12 @@ def test_relu_keeps_channels_last():
 def _batch(operand: Operand) -> Dim | None:
     shape = operand.facts.shape
     return shape[0] if shape is not None and len(shape) in (4, 5) else None
+
+
+def _is_taken_for_row_major(assertion: Assertion) -> bool:
+    """The channels_last format that is asserted is not the one that torch suggests for the tensor."""
+    wanted = str(assertion.arguments.get("memory_format"))
+    return wanted in RANK_OF and questions.suggests(assertion.tensors[0].facts, wanted).answer is Answer.NO
 
 
 def _confidence(test: TestEvent) -> Confidence:
