@@ -20,6 +20,7 @@ from stridelint.linter.inference.values import (
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.sizes import Size
 
+_NUMBERS = {int: "integer", float: "float", complex: "complex"}
 _COMPARED = ("dtype", "kind", "device", "requires_grad", "is_leaf")
 
 
@@ -103,7 +104,8 @@ def renewed(path: Path, value: Value) -> Value:
         copied.element = value.element
         return copied
     if isinstance(value, Constant) and not isinstance(value.value, (str, type(None))):
-        return Unknown()
+        kind = _NUMBERS.get(type(value.value))
+        return Unknown() if kind is None else Number(kind)
     return value
 
 
@@ -125,9 +127,15 @@ def _common(one: Value, other: Value) -> Value:
         same = one.external == other.external and getattr(one.cls, "node", None) is getattr(other.cls, "node", None)
         return one if same else Unknown("element")
     elif isinstance(one, Constant) and isinstance(other, Constant):
-        return one if one.value == other.value or not isinstance(one.value, (str, type(None))) else Unknown("element")
+        alike = type(one.value) is type(other.value)
+        renewable = not isinstance(one.value, (str, type(None)))
+        return one if alike and (renewable or one.value == other.value) else Unknown("element")
     elif isinstance(one, Number) and isinstance(other, Number):
         return one if one.kind == other.kind else Unknown("element")
+    elif isinstance(one, (Number, Constant)) and isinstance(other, (Number, Constant)):
+        number, constant = (one, other) if isinstance(one, Number) else (other, one)
+        if isinstance(number, Number) and isinstance(constant, Constant):
+            return Number(number.kind) if number.kind == _NUMBERS.get(type(constant.value)) else Unknown("element")
     return one if type(one) is type(other) else Unknown("element")
 
 

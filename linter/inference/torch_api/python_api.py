@@ -29,6 +29,7 @@ from stridelint.linter.inference.values import (
 from stridelint.rules.contract import sizes
 
 MAX_RANGE = 64
+MAX_REPEATED = 4
 
 
 @function("builtins.range")
@@ -69,11 +70,15 @@ def enumerate_(call: Call) -> Value:
 
 @function("builtins.zip", "itertools.product")
 def zip_(call: Call) -> Value:
-    """`zip(a, b)`."""
-    parts = [items_of(call.path, value) for value in call.args.positional]
+    """`zip(a, b)`, `itertools.product(a, b)`."""
+    repeat = call.args.keywords.get("repeat")
+    times = 1 if repeat is None or call.name != "itertools.product" else as_int(repeat)
+    if times is None or not 0 <= times <= MAX_REPEATED:
+        return Sequence(None)
+    parts = [items_of(call.path, value) for value in call.args.positional] * times
     if parts and all(exhaustive for _, exhaustive in parts) and not call.args.unknown_star:
         if call.name == "itertools.product":
-            return _product([items for items, _ in parts])
+            return _product(call, [items for items, _ in parts])
         return Sequence([Sequence(list(row)) for row in zip(*(items for items, _ in parts))], "list")
     if not parts or any(not items for items, _ in parts):
         return Sequence(None)
@@ -81,12 +86,15 @@ def zip_(call: Call) -> Value:
     return Sequence(None, "list", lambda: Sequence([elements.renewed(call.path, each) for each in firsts]))
 
 
-def _product(parts: list[list[Value]]) -> Value:
+def _product(call: Call, parts: list[list[Value]]) -> Value:
+    if any(not items for items in parts):
+        return Sequence([], "list")
+    alike = [elements.like(call.path, items) for items in parts]
     rows: list[list[Value]] = [[]]
     for items in parts:
         rows = [[*row, each] for row in rows for each in items]
         if len(rows) > MAX_RANGE:
-            return Sequence(None)
+            return Sequence(None, "list", lambda: Sequence([each() for each in alike if each is not None]))
     return Sequence([Sequence(row) for row in rows], "list")
 
 
