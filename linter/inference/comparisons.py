@@ -157,6 +157,8 @@ def _sizes_equal(path: Path, left: Dim, right: Dim) -> Value:
     def assume(outcome: bool) -> None:
         if outcome:
             learn_equal(path, left, right)
+        else:
+            path.unequal.add(difference)
 
     return Condition(("sizes", frozenset((left, right))), assume)
 
@@ -220,6 +222,8 @@ def ordered(path: Path, name: str, left: Value, right: Value) -> Value:
         return ordered(path, "lt" if name == "gt" else "le", right, left)
 
     def assume(outcome: bool) -> None:
+        if outcome == (name == "lt"):
+            path.unequal.add(difference)
         # `size < 2` or `size <= 1` means 1: sizes of 0 are not followed.
         limit = right_dim if name == "lt" else sizes.add(right_dim, 1)
         if outcome and limit == 2 and isinstance(left_dim, sizes.Size):

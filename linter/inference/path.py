@@ -26,7 +26,7 @@ from stridelint.linter.inference.values import (
 )
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.answers import Answer, Confidence
-from stridelint.rules.contract.facts import Dims, TensorFacts
+from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
 from stridelint.rules.events import Assertion, OutParameter, Site, TensorEvent
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ class Path:
     denied: the tensor of which `is_contiguous()` was last answered False, that call, and how it names the tensor.
     is_about_one: the code runs for one of several different items, not the first; about_items: what was assumed there only.
     deciding: the statement or expression whose test is being evaluated; leaning: how that is decided where it is not known.
+    unequal: differences of sizes that a comparison told not to be 0.
     """
 
     def __init__(self, program: Program, prefix: tuple[bool, ...] = (), grad_mode: bool | None = True) -> None:
@@ -137,6 +138,7 @@ class Path:
         self.default_device: str | None = "cpu"
         self.default_dtype: str | None = "float32"
         self.bound_sizes: dict[sizes.Atom, sizes.SizeLike] = {}
+        self.unequal: set[sizes.SizeLike] = set()
         self.rank_of: dict[sizes.Atom, TensorValue] = {}
         self.dtype_of: dict[int, TensorValue] = {}
         self.recorded: list[TensorEvent] | None = None
@@ -250,6 +252,11 @@ class Path:
             return facts
         shape, strides = self.learnt(facts.shape), self.learnt(facts.strides)
         return facts if shape is facts.shape and strides is facts.strides else facts.but(shape=shape, strides=strides)
+
+    def differ(self, left: Dim, right: Dim) -> bool:
+        """Whether two sizes are not equal, by themselves or as a comparison on this path told."""
+        differences = sizes.subtract(left, right), sizes.subtract(right, left)
+        return not self.unequal.isdisjoint(differences) or (isinstance(differences[0], int) and differences[0] != 0)
 
     def learnt(self, dims: Dims | None) -> Dims | None:
         """Sizes with the values that conditions on this path gave them; the same tuple where none did."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stridelint.rules.claims import Claim, Kind, raises
 from stridelint.rules.contract import sizes
-from stridelint.rules.contract.answers import Answer, Confidence
+from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.facts import Dims, TensorFacts
 from stridelint.rules.contract.generic import strides_in_order
 from stridelint.rules.events import Operand, TensorEvent
@@ -72,6 +72,18 @@ def prepare(buffer, batch):
     buffer.copy_(batch)
     return buffer
 """,
+        """\
+import torch
+
+def longer(rows, wanted):
+    table, scratch, open_size = torch.zeros(2, 3), torch.zeros(2, 3), torch.zeros(2, 3)
+    if len(wanted) > table.shape[0]:
+        table.resize_(len(wanted), 3)
+        scratch.resize_(len(wanted), len(wanted)).zero_()
+    if len(rows) >= open_size.shape[1]:
+        open_size.resize_(2, len(rows))
+    return table + 1, scratch + 1, open_size + 1
+""",
     )
     INVALID = (
         Invalid(
@@ -88,6 +100,37 @@ print(cache[1, :4])
                     1,
                     "'cache.resize_(2, 8, 3)' moves the data of 'cache' to other indices: its shape (2, 4, 3) becomes (2, 8, 3) and its "
                     "memory stays as it is; copy it into a new tensor",
+                ),
+            ),
+        ),
+        Invalid(
+            """\
+import torch
+
+class Table:
+    def __init__(self):
+        self.counts = torch.zeros(2, 2)
+
+    @property
+    def size(self):
+        return self.counts.shape[0]
+
+    def reserve(self, labels):
+        needed = int(labels.max()) + 1
+        if needed <= self.size:
+            return
+        self.counts.resize_(needed, needed)
+
+table = Table()
+table.reserve(torch.tensor([4, 1]))
+print(table.counts[1])
+""",
+            (
+                (
+                    15,
+                    9,
+                    "'self.counts.resize_(needed, needed)' moves the data of 'self.counts' to other indices: its shape (2, 2) becomes "
+                    "(int + 1, int + 1) and its memory stays as it is; copy it into a new tensor",
                 ),
             ),
         ),
@@ -144,7 +187,7 @@ weight.resize_(4, 4)
             return
         if target.facts.requires_grad or event.result.shape is None:
             return
-        how = _moved(target.facts, event.result.shape)
+        how = _moved(target.facts, event.result.shape, event.arguments.get("other_sizes"))
         if how is None:
             return
         becomes, confidence = how
@@ -153,8 +196,8 @@ weight.resize_(4, 4)
         yield found(self, event, message, confidence=confidence, about=(target,), claim=claim)
 
 
-def _moved(before: TensorFacts, new: Dims) -> tuple[str, Confidence] | None:
-    """Why elements are at other indices afterwards."""
+def _moved(before: TensorFacts, new: Dims, others: object) -> tuple[str, Confidence] | None:
+    """Why elements are at other indices afterwards; `others`: the axes that are known to get another size."""
     old, strides = before.shape, before.strides
     if old is None or strides is None or any(dim == 0 for dim in (*old, *new)) or old == new:
         return None
@@ -164,10 +207,6 @@ def _moved(before: TensorFacts, new: Dims) -> tuple[str, Confidence] | None:
         return f"strides {tuple_text(strides)} become row-major", Confidence.CERTAIN
     if len(old) != len(new) or sizes.subtract(sizes.product(old), sizes.product(new)) == 0:
         return None
-    inner = [sizes.subtract(a, b) for a, b in zip(old[1:], new[1:])]
-    if all(difference == 0 for difference in inner) or old[0] == 1:
-        return None
-    known = Answer.of(any(isinstance(difference, int) and difference != 0 for difference in inner))
-    if known is not Answer.YES:
-        return None
+    if old[0] == 1 or not isinstance(others, tuple) or not any(others):
+        return None  # the first axis, of which alone `any` says no, may get any size
     return f"shape {tuple_text(old)} becomes {tuple_text(new)}", Confidence.CERTAIN

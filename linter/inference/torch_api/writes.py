@@ -61,7 +61,9 @@ def resized(call: Call) -> Value:
     result = tensor.facts.but(shape=dims, strides=strides)
     _emit(call, call.name, result, size=dims)
     before = operand(call.path, tensor, call.args.nodes.get("receiver"))
-    arguments: dict[str, object] = {"input": before, "size": dims}
+    sizes_before_and_after = enumerate(zip(before.facts.shape or (), dims or ()))
+    changed = tuple(axis for axis, pair in sizes_before_and_after if call.path.differ(*pair))
+    arguments: dict[str, object] = {"input": before, "size": dims, "other_sizes": changed}
     tensor.facts = result
 
     def tell() -> None:
