@@ -153,6 +153,8 @@ def _sizes_equal(path: Path, left: Dim, right: Dim) -> Value:
     difference = sizes.subtract(left, right)
     if isinstance(difference, int):
         return FALSE if difference else TRUE
+    if path.differ(left, right):
+        return FALSE
 
     def assume(outcome: bool) -> None:
         if outcome:

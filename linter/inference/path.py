@@ -20,6 +20,7 @@ from stridelint.linter.inference.values import (
     Mapping,
     MemoryFormat,
     Sequence,
+    SizeValue,
     TensorValue,
     Unknown,
     Value,
@@ -320,6 +321,8 @@ class Path:
         if isinstance(value, Mapping):
             return True if value.entries else (None if value.open else False)
         if isinstance(value, Instance) and value.is_module:
+            return True
+        if isinstance(value, SizeValue) and value.size in self.unequal:
             return True
         if isinstance(value, Condition) and value.key in self.assumptions:
             return self._assumed(value.key) != value.negated
