@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.contract.ranges import Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,7 @@ class TensorEvent:
         also an assignment that changes a tensor in place.
     wording: the call as written, or what tells; see `text`.
     site: the whole call; `argument_sites` gives those of single arguments.
+    numbers: between which numbers those of the result lie before a dtype has to hold them, where code does not mean to wrap.
     distributed: where the DistributedDataParallel was made within whose call it happens.
     following: what is done at once with the result, or what tells; see `then`.
     transforms: "vmap", "compile" (as one graph), around the call.
@@ -159,6 +161,7 @@ class TensorEvent:
     following: Wording = ""
     distributed: Site | None = None
     transforms: frozenset[str] = frozenset()
+    numbers: Range | None = None
 
     @property
     def text(self) -> str:

@@ -27,13 +27,46 @@ from stridelint.linter.inference.objects import (
 from stridelint.linter.inference.path import MAX_CALL_DEPTH, Broke, Continued, Frame, Path, Returned
 from stridelint.linter.inference.purity import is_pure
 from stridelint.linter.inference.scopes import Scope
-from stridelint.linter.inference.values import NONE, External, Sequence, Unknown, Value
+from stridelint.linter.inference.values import (
+    NONE,
+    Constant,
+    Device,
+    Dtype,
+    External,
+    MemoryFormat,
+    Number,
+    Sequence,
+    SizeValue,
+    Unknown,
+    Value,
+)
 
 MAX_RECURSION = 2
 
 
 def call(path: Path, node: cst.Call, callee: Value, args: Arguments) -> Value:
     """The result of calling `callee`."""
+    result = _result(path, node, callee, args)
+    if path.numbers and isinstance(result, Unknown) and _may_write(callee, args):
+        path.numbers.clear()
+    return result
+
+
+def _may_write(callee: Value, args: Arguments) -> bool:
+    """Whether a call that is not followed may get at a tensor."""
+    if isinstance(callee, External):
+        if callee.dotted.startswith("builtins."):
+            return False
+    elif not isinstance(callee, BoundMethod) or isinstance(callee.receiver, (Instance, Unknown)):
+        return True
+    given = (*args.positional, *args.keywords.values())
+    return args.unknown_star or not all(isinstance(each, _PLAIN) for each in given)
+
+
+_PLAIN = (Constant, SizeValue, Number, Dtype, MemoryFormat, Device, External)
+
+
+def _result(path: Path, node: cst.Call, callee: Value, args: Arguments) -> Value:
     from stridelint.linter.inference.torch_api import call_external, call_method, call_module, raw_memory
 
     outs.happens(path, node)
@@ -193,10 +226,13 @@ def _run(path: Path, scope: Scope, function: Function, frame: Frame) -> Value:
             return evaluate_discarded(path, scope, function.node.body, frame.discarded_call)
         return evaluate(path, scope, function.node.body)
     result: Value = NONE
+    before = dict(path.numbers)
     try:
         execute(path, scope, function.node.body)
     except Returned as returned:
         result = returned.value
+    if frame.yielded:
+        path.forget_since(before)  # it happens in between what its caller does
     if frame.given_out is not None:
         outs.left(path, frame, result)
     if frame.yielded and not frame.repeats:

@@ -51,6 +51,7 @@ def mapped(path: Path, scope: Scope, node: cst.DictComp) -> Value:
 def _run(path: Path, scope: Scope, clause: cst.CompFor, body: Callable[[Scope], None]) -> bool:
     """Run a comprehension's body for each choice; False where the choices are not all known."""
     items, exhaustive = items_of(path, evaluate(path, scope, clause.iter))
+    before = dict(path.numbers)
     if len(items) > MAX_ELEMENTS:
         items, exhaustive = items[:1], False
     for each in items if exhaustive else items[:1]:
@@ -65,4 +66,6 @@ def _run(path: Path, scope: Scope, clause: cst.CompFor, body: Callable[[Scope], 
             exhaustive &= _run(path, scope, clause.inner_for_in, body)
         else:
             body(scope)
+    if not exhaustive:
+        path.forget_since(before)
     return exhaustive

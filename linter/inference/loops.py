@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -27,6 +28,9 @@ from stridelint.linter.inference.values import (
 from stridelint.rules.contract.sizes import Size
 from stridelint.rules.forms.walking import children
 
+if TYPE_CHECKING:
+    from stridelint.linter.inference.number_ranges import Known
+
 MAX_UNROLLED = 12
 UNKNOWN_ITERATIONS = 2
 # How many items stand for those of a long list at the most.
@@ -39,9 +43,11 @@ def for_(path: Path, scope: Scope, node: cst.For) -> None:
     items, exhaustive = items_of(path, evaluate(path, scope, node.iter))
     if len(items) > MAX_UNROLLED:
         items, exhaustive = _standing_for(items), False
-    with unknown_repetition(path, scope, node.body, not exhaustive):
+    with unknown_repetition(path, scope, node.body, not exhaustive) as before:
         for item in items:
             path.step()
+            if not exhaustive:
+                path.forget_since(before)
             assign(path, scope, node.target, item, node)
             with path.about_one(_differ(item, items[0])):
                 goes_on = _goes_on(path, scope, node.body)
@@ -121,10 +127,12 @@ def while_(path: Path, scope: Scope, node: cst.While) -> None:
 
 
 @contextmanager
-def unknown_repetition(path: Path, scope: Scope, body: cst.CSTNode, unknown: bool) -> Iterator[None]:
-    """A block that runs some number of times; afterwards, what depends on how often is not known."""
+def unknown_repetition(path: Path, scope: Scope, body: cst.CSTNode, unknown: bool) -> Iterator[dict[int, Known]]:
+    """A block that runs some number of times; afterwards, what depends on how often is not known. Gives what numbers are known
+    before."""
+    numbers = dict(path.numbers)
     if not unknown:
-        yield
+        yield numbers
         return
     if path.frames:
         path.frames[-1].repeats = True
@@ -132,8 +140,9 @@ def unknown_repetition(path: Path, scope: Scope, body: cst.CSTNode, unknown: boo
     before = {name: (scope.values.get(name), snapshot(scope.values.get(name))) for name in names}
     outer, path.grown = path.grown, []
     try:
-        yield
+        yield numbers
     finally:
+        path.forget_since(numbers)
         for sequence in path.grown:
             sequence.element = elements.like(path, sequence.items or ()) or sequence.element
             sequence.items = None

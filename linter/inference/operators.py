@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import elements, testing
+from stridelint.linter.inference import elements, number_ranges, testing
 from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
@@ -179,6 +179,7 @@ def augmented(path: Path, node: cst.AugAssign, left: Value, right: Value) -> Val
             return _tensor_binary(path, name, node, left, right, Form.OPERATOR)
         nodes: dict[str, cst.CSTNode] = {"input": node.target, "other": node.value}
         if isinstance(node.target, cst.Subscript) and left.copied is not None:
+            number_ranges.written(path, left.copied.source, None)
             left.copied = left.copied.source.copied  # `x[mask] += 1` stores the copy back
         return apply(
             path,

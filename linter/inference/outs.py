@@ -65,13 +65,7 @@ def parameter_of(path: Path, tensor: TensorValue) -> OutParameter | None:
 
 
 def _is_part(tensor: TensorValue, given: Value) -> bool:
-    whole = given.tensor if isinstance(given, Unknown) else given
-    part: TensorValue | None = tensor
-    while part is not None:
-        if part is whole:
-            return True
-        part = part.base
-    return False
+    return tensor.is_part_of(given.tensor if isinstance(given, Unknown) else given)
 
 
 def left(path: Path, frame: Frame, result: Value) -> None:

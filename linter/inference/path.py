@@ -33,6 +33,7 @@ from stridelint.rules.events import Assertion, OutParameter, Site, TensorEvent
 if TYPE_CHECKING:
     import libcst as cst
 
+    from stridelint.linter.inference.number_ranges import Known
     from stridelint.linter.inference.program import Program
     from stridelint.linter.inference.scopes import ModuleScope
     from stridelint.linter.inference.testing import Claim
@@ -111,6 +112,7 @@ class Path:
     is_about_one: the code runs for one of several different items, not the first; about_items: what was assumed there only.
     deciding: the statement or expression whose test is being evaluated; leaning: how that is decided where it is not known.
     unequal: differences of sizes that a comparison told not to be 0.
+    numbers: between which numbers those in some memory lie; exposed: memory that is written to in ways that are not followed.
     """
 
     def __init__(self, program: Program, prefix: tuple[bool, ...] = (), grad_mode: bool | None = True) -> None:
@@ -147,6 +149,8 @@ class Path:
         self.modules: dict[str, ModuleScope | None] = {}
         self.transforms: frozenset[str] = frozenset()
         self.resized: dict[int, Callable[[], None]] = {}
+        self.numbers: dict[int, Known] = {}
+        self.exposed: set[int] = set()
 
     def module(self, dotted: str, importer: str) -> ModuleScope | None:
         """The names of another module of the project, as they are on this path."""
@@ -170,6 +174,10 @@ class Path:
         """All numbers of a tensor are replaced."""
         self.resized.pop(tensor.identity, None)
         tensor.written_by = None
+
+    def forget_since(self, before: dict[int, Known]) -> None:
+        """Of the numbers of tensors, only what was known before and was not written since is still known."""
+        self.numbers = {storage: known for storage, known in before.items() if self.numbers.get(storage) is known}
 
     def step(self, cost: int = 1) -> None:
         """Count work against the file's budget."""
@@ -300,6 +308,7 @@ class Path:
         known = self.known_truth(value)
         if known is not None:
             return known
+        self.numbers.clear()  # it may ask for just these
         if isinstance(value, Condition):
             outcome = self.decide(value.key, self.leaning != value.negated) != value.negated
             if value.assume is not None:

@@ -128,6 +128,7 @@ def read_function(
             if owner is None
             else parameters.method(path, scope, node, class_of(path, scope, owner))
         )
+        path.numbers.clear()  # other methods may have changed what an object is made with
         call_root(path, function, args)
 
     in_constructor = node.name.value in ("__init__", "reset_parameters")

@@ -131,11 +131,13 @@ class ModuleScope(Scope):
     def _evaluate(self, path: Path, name: str, binding: Binding) -> Value | None:
 
         self._pending.add(name)
+        before = dict(path.numbers)
         try:
             with path.mute(), path.grad(True):
                 execute_small(path, self, binding.node)
         finally:
             self._pending.discard(name)
+            path.forget_since(before)  # the module may have changed it since
         self.values.setdefault(name, Unknown(name))
         for each in bound_names(binding.node):
             if each in self.values:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import elements, operators
+from stridelint.linter.inference import elements, number_ranges, operators
 from stridelint.linter.inference.attributes import set_attribute
 from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.iteration import items_of
@@ -126,6 +126,9 @@ def _set_tensor_attribute(path: Path, tensor: TensorValue, name: str, value: Val
         tensor.facts = tensor.facts.but(requires_grad=known)
     elif name == "data":
         new = path.facts(value) if isinstance(value, TensorValue) else None
+        for facts in (tensor.facts, new):
+            if facts is not None:
+                number_ranges.exposed(path, facts)
         facts = tensor.facts
         if new is None:
             tensor.facts = facts.but(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import elements, named_tuples, operators
+from stridelint.linter.inference import elements, named_tuples, number_ranges, operators
 from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.objects import Arguments, Instance
@@ -290,6 +290,9 @@ def _advanced(path: Path, tensor: TensorValue, parts: list[Value], node: cst.CST
         emit(path, "getitem", Form.OPERATOR, node, {"input": source}, (source,), None, result)
     made.proven = tensor.proven
     made.whole = tensor.whole
+    if path.numbers and not any(isinstance(part, TensorValue) and part.facts.kind != "integer" for part in parts):
+        numbers = number_ranges.of(path, facts)
+        number_ranges.record(path, made, None if numbers is None else numbers.part())
     if node is not None and any(_surely_picks(path, part) for part in parts):
         made.copied = Copied(tensor, node, Confidence.CERTAIN)
     return made

@@ -198,6 +198,7 @@ def assume(path: Path, value: Value) -> None:
     known = path.known_truth(value)
     if known is not None:
         return
+    path.numbers.clear()
     if isinstance(value, Condition):
         path.assumptions.setdefault(value.key, not value.negated)
         if value.assume is not None:

@@ -184,6 +184,13 @@ class TensorValue(Value):
             for release in waiting:
                 release()
 
+    def is_part_of(self, whole: Value | None) -> bool:
+        """It is a tensor, a view of it or made from it."""
+        part: TensorValue | None = self
+        while part is not None and part is not whole:
+            part = part.base
+        return part is not None
+
     def refine_rank(self, rank: int) -> None:
         """Its rank turns out to be `rank`: sizes asked for earlier keep their symbols. No code means a rank of a million."""
         if self.facts.shape is None and rank <= MAX_RANK:

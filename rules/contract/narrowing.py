@@ -12,6 +12,8 @@ INTEGERS = {
     "int32": (-(2**31), 2**31 - 1),
     "int64": (-(2**63), 2**63 - 1),
 }
+# Those in which nobody hashes: what wraps around there does so by mistake.
+SMALL = frozenset({"uint8", "int8", "int16"})
 LARGEST_FLOAT = {
     "float16": 65504.0,
     "bfloat16": (2 - 2**-7) * 2.0**127,
@@ -50,7 +52,7 @@ def cannot_hold(number: object, dtype: str) -> bool:
 def is_whole_range(low: object, high: object, dtype: str) -> bool:
     """Whether clamping between these leaves every number of a small integer dtype as it is, but for the one whose negative
     it does not hold: -32767 and 32767 are full scale of int16."""
-    if dtype not in ("uint8", "int8", "int16") or (low is None and high is None):
+    if dtype not in SMALL or (low is None and high is None):
         return False
     lowest, highest = INTEGERS[dtype]
     least = lowest if high is None else -highest if lowest else 0

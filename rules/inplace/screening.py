@@ -75,6 +75,14 @@ def changes_low(nodes: Nodes, methods: frozenset[str]) -> frozenset[str]:
     return frozenset(found)
 
 
+_SMALL = frozenset("uint8 int8 int16 byte char short ByteTensor CharTensor ShortTensor".split())
+
+
+def changes_small(nodes: Nodes, methods: frozenset[str]) -> frozenset[str]:
+    """The same in a module that names a dtype of small integers; others hardly hold large numbers in one."""
+    return frozenset() if _SMALL.isdisjoint(nodes.names) else changes_low(nodes, methods)
+
+
 def _complex_values(nodes: Nodes) -> Callable[[ast.expr, str], bool]:
     """Whether an expression may be complex; in most modules nothing is."""
     if not nodes.has_complex_number and _COMPLEX.isdisjoint(nodes.names):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from stridelint.rules.contract import operators
 from stridelint.rules.contract.answers import Answer
@@ -62,7 +62,7 @@ class OutCall:
 class OutRule(Rule):
     """Base of the rules that judge calls whose out= has the right number of tensors."""
 
-    words = ("out=", '"out"', "'out'")
+    words: ClassVar[tuple[str, ...]] = ("out=", '"out"', "'out'")
 
     @classmethod
     def places(cls, nodes: Nodes) -> frozenset[str] | None:

@@ -8,6 +8,7 @@ all their calls with out= give the same numbers as without.
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import sys
 import warnings
@@ -43,6 +44,7 @@ VALID = [
     ),
 ]
 NAME = "<claims>"
+SMALL = (torch.uint8, torch.int8, torch.int16)
 RANDOM = ("rand", "randn", "randperm", "randint", "empty")
 
 
@@ -55,7 +57,7 @@ class Watch:
 
 
 class Call:
-    """One call with out=: before, after, and without it."""
+    """One call with out=: before, after, and without it; or one that changes integers in place."""
 
     def __init__(self) -> None:
         self.warned = ""
@@ -66,6 +68,7 @@ class Call:
         self.restrided = False
         self.dtypes: tuple[object, object] = (None, None)
         self.strides: tuple[object, object] = (None, None)
+        self.exact: tuple[int, int] | None = None
 
 
 class Compare(overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
@@ -79,11 +82,15 @@ class Compare(overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
         kwargs = kwargs or {}
         out = kwargs.get("out")
         frame = program_frame()
-        if out is None or frame is None:
+        if frame is None or (out is None and not changes_integers(function, args)):
             return function(*args, **kwargs)
-        call = Call()
+        call = self.watch.called[frame.f_lineno] = Call()
+        if out is None:
+            call.exact = widened(function, args, kwargs)
+            return function(*args, **kwargs)
         first = out if isinstance(out, torch.Tensor) else out[0]
         rest = {key: value for key, value in kwargs.items() if key != "out"}
+        call.exact = widened(function, args, rest)
         try:
             expected = function(*copies(args), **copies(rest))
         except Exception:
@@ -105,8 +112,22 @@ class Compare(overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
             call.overwrote_neighbours = bool((base.detach() != behind[0])[behind[1]].any())
         if torch.is_grad_enabled() and any(each.requires_grad for each in tensors(function(*args, **rest))):
             call.keeps_gradient = has_gradient(first)
-        self.watch.called[frame.f_lineno] = call
         return result
+
+
+def changes_integers(function: Any, args: Any) -> bool:
+    name = getattr(function, "__name__", "")
+    changes = re.fullmatch(r"__i\w+__|\w+[a-z]_", name) is not None
+    return changes and bool(args) and isinstance(args[0], torch.Tensor) and args[0].dtype in SMALL
+
+
+def widened(function: Any, args: Any, kwargs: Any) -> tuple[int, int] | None:
+    """The smallest and the largest number that a call gives with int64 in place of smaller integers."""
+    with contextlib.suppress(Exception):
+        result = function(*copies(args, wide=True), **copies(kwargs, wide=True))
+        if isinstance(result, torch.Tensor) and result.dtype == torch.int64:
+            return int(result.min()), int(result.max())
+    return None
 
 
 def program_frame() -> FrameType | None:
@@ -124,12 +145,13 @@ def tensors(value: Any) -> Iterator[Any]:
             yield from tensors(each)
 
 
-def copies(value: Any) -> Any:
+def copies(value: Any, wide: bool = False) -> Any:
     if isinstance(value, torch.Tensor):
-        return value.detach().clone()
+        copy = value.detach().clone()
+        return copy.long() if wide and value.dtype in SMALL else copy
     if isinstance(value, (tuple, list)):
-        return type(value)(copies(each) for each in value)
-    return {key: copies(each) for key, each in value.items()} if isinstance(value, dict) else value
+        return type(value)(copies(each, wide) for each in value)
+    return {key: copies(each, wide) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def same(expected: Any, result: Any) -> bool:
@@ -211,6 +233,16 @@ def check_claim(watch: Watch, line: int, message: str) -> None:
         assert ("An output" in call.warned) is ("deprecated" in message), (message, call.warned)
         assert bool(call.warned) is ("without a warning" not in message), (message, call.warned)
         assert call.overwrote_neighbours is ("lies behind" in message), message
+    elif "its results" in message:
+        said = re.search(r"its results (are all|go up to|go down to) (-?\d+)( or more| or less)?;", message)
+        assert said is not None and call.exact is not None, message
+        smallest, largest = call.exact
+        number = int(said[2])
+        if said[1] == "are all":
+            low, high = (None if said[3] == f" or {word}" else number for word in ("less", "more"))
+            assert (low is None or smallest >= low) and (high is None or largest <= high), (message, call.exact)
+        else:
+            assert number == (largest if said[1] == "go up to" else smallest), (message, call.exact)
     elif "does not fit" in message or "wraps around" in message:
         assert call.dtypes[0] != call.dtypes[1] or "converts" not in message, message
     elif "row-major result" in message:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, named_tuples, testing
+from stridelint.linter.inference import contexts, named_tuples, number_ranges, testing
 from stridelint.linter.inference.attributes import as_tensor
 from stridelint.linter.inference.objects import Arguments, BoundMethod, Class, Context, GradMode, Instance
 from stridelint.linter.inference.path import Path
@@ -112,7 +112,7 @@ def _torch(path: Path, node: cst.Call, name: str, args: Arguments) -> Value:
     if name.startswith("nn.init."):
         target = args.get(0, "tensor")
         if isinstance(target, TensorValue):
-            whole_numbers.written(target, name in ("nn.init.zeros_", "nn.init.ones_"))
+            whole_numbers.written(path, target, name in ("nn.init.zeros_", "nn.init.ones_"))
         return args.get(0, "tensor") or Unknown(name)
     last = name.rpartition(".")[2]
     if name.startswith("nn.") and last[:1].isupper():
@@ -236,13 +236,14 @@ def tensor_method(path: Path, node: cst.CSTNode, name: str, receiver: TensorValu
 
 
 def _unlisted(path: Path, node: cst.CSTNode, name: str, receiver: TensorValue, args: Arguments) -> Value:
+    number_ranges.exposed(path, receiver.facts)  # what is not known may share its memory
     if name == "numpy":
         return ArrayValue(path.facts(receiver).but(device="cpu"), receiver.story)
     if name in ("set_", "swap_"):
         receiver.facts = receiver.facts.but(shape=None, strides=None, storage_offset=None)
         return receiver
     if name.endswith("_") and not name.startswith("_"):
-        whole_numbers.written(receiver, False)
+        whole_numbers.written(path, receiver, False)
         return receiver
     return Unknown(name)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping as Dict
 
 import libcst as cst
 
+from stridelint.linter.inference import number_ranges, wrapping
 from stridelint.linter.inference.objects import Arguments
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import (
@@ -18,11 +19,12 @@ from stridelint.linter.inference.torch_api import (
 from stridelint.linter.inference.torch_api.emit import emit, plain
 from stridelint.linter.inference.values import Copied, Number, Sequence, Step, TensorValue, Unknown, Value, is_none
 from stridelint.rules import events
-from stridelint.rules.contract import operators
+from stridelint.rules.contract import operators, ranges
 from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.dtypes import Scalar
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.operators import Operator, Variant
+from stridelint.rules.contract.ranges import Range
 from stridelint.rules.contract.writes import PICKING
 from stridelint.rules.events import Form
 
@@ -88,6 +90,9 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         if isinstance(each, TensorValue):
             path.overwrites(each)
     sites = {key: each for key, each in args.nodes.items() if isinstance(key, str)}
+    turned = isinstance(node, cst.BinaryOperation) and args.nodes.get(0) is node.right  # `1 - x`
+    numbers = number_ranges.of_result(path, operator.name, bound, results[0].dtype, turned)
+    changed = receiver if form is Form.INPLACE else out
     emit(
         path,
         operator.name,
@@ -99,15 +104,19 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         results[0] if results else TensorFacts(),
         sites,
         receiver if form is not Form.FUNCTION else None,
+        None if numbers is None or wrapping.is_meant(path, node, numbers, changed) else numbers,
     )
     agreeing_sizes.learn(path, operator.name, bound)
     whole = whole_numbers.of_result(operator.name, args)
+    numbers = ranges.held(numbers, results[0].dtype) if len(results) == 1 else None
+    if bound.get("inplace") not in (None, False):
+        path.numbers.clear()
     if form is Form.INPLACE and receiver is not None:
-        whole_numbers.written(receiver, whole)
+        whole_numbers.written(path, receiver, whole, numbers)
         receiver.written_by = None
         return _changed(path, receiver, bound)
     if out is not None and not is_none(out):
-        return into_out(path, out, results, (operator.name, node), whole)
+        return into_out(path, out, results, (operator.name, node), whole, numbers)
     values = _values(path, operator, variant, results, node, _inherited(args))
     if any(map(_is_batched, (*inputs, *args.keywords.values()))):
         for each in (values.items or ()) if isinstance(values, Sequence) else (values,):
@@ -122,6 +131,7 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         if operator.name in PICKING and isinstance(picked, TensorValue):
             values.copied = Copied(picked, node, Confidence.CERTAIN)
         values.whole = whole
+        number_ranges.record(path, values, numbers)
         if operator.name in ("cat", "concat", "concatenate"):
             values.raw = raw_memory.joined(args)
     return values
@@ -199,6 +209,7 @@ _AS_MANY_AS_ASKED = frozenset({"hsplit", "vsplit", "dsplit", "tensor_split", "gr
 def _unknown_result(path: Path, operator: Operator, args: Arguments, node: cst.CSTNode) -> Value:
     out = args.keywords.get("out")
     if out is not None and not is_none(out):
+        path.numbers.clear()
         return out
     counts = {len(variant.outputs) for variant in operator.variants if variant.measured}
     if counts == {1}:
@@ -215,14 +226,17 @@ def _changed(path: Path, receiver: TensorValue, bound: Dict[str, object]) -> Val
     return receiver
 
 
-def into_out(path: Path, out: Value, results: list[TensorFacts], by: Step, whole: bool) -> Value:
+def into_out(
+    path: Path, out: Value, results: list[TensorFacts], by: Step, whole: bool, numbers: Range | None = None
+) -> Value:
     """`out` after the call: resized where the result's shape is another."""
     targets = [out] if isinstance(out, TensorValue) else (out.items or []) if isinstance(out, Sequence) else []
     for target, result in zip(targets, results):
         if not isinstance(target, TensorValue):
             continue
         target.written_by = by
-        whole_numbers.written(target, whole)
+        same_size = result.shape is not None and result.shape == path.facts(target).shape
+        whole_numbers.written(path, target, whole, numbers if same_size else None)
         facts = path.facts(target)
         if result.shape is None:
             if facts.shape is not None and 0 in facts.shape:

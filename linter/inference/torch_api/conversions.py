@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stridelint.linter.inference import number_ranges
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.constants import TENSOR_TYPES, device_name, dtype_name
 from stridelint.linter.inference.torch_api.conversion_requests import request_of
@@ -113,6 +114,8 @@ def _converted(call: Call, facts: TensorFacts, alias: Answer, step: str) -> Tens
     value.base = tensor
     value.batched = tensor.batched
     value.whole = tensor.whole or tensor.facts.kind in ("bool", "integer")
+    if alias is Answer.NO and path.numbers:
+        number_ranges.record(path, value, number_ranges.of(path, path.facts(tensor)))
     if alias is Answer.NO and call.name != "clone":
         before = path.facts(tensor)
         certain = is_concrete(before) or (facts.dtype, facts.device) != (before.dtype, before.device)

@@ -26,6 +26,7 @@ from stridelint.linter.inference.values import (
 from stridelint.rules import events
 from stridelint.rules.contract.dtypes import Scalar
 from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.contract.ranges import Range
 from stridelint.rules.events import Copy, Form, Note, Operand, Site, TensorEvent
 
 
@@ -119,6 +120,7 @@ def emit(
     result: TensorFacts = TensorFacts(),
     sites: Dict[str, cst.CSTNode] | None = None,
     waits_for: TensorValue | None = None,
+    numbers: Range | None = None,
 ) -> None:
     """Make the event and hand it to the rules; at once, or once `waits_for` is proven to be a tensor."""
     thrown_away = node is path.discarded or isinstance(node, (cst.AugAssign, cst.Assign))
@@ -144,6 +146,7 @@ def emit(
             Follower(path.program, node),
             transforms=transforms,
             distributed=wrapper,
+            numbers=numbers,
         )
 
     if waits_for is not None and not waits_for.proven:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stridelint.linter.inference import number_ranges
 from stridelint.linter.inference.objects import Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import whole_numbers
@@ -22,19 +23,26 @@ from stridelint.linter.inference.values import (
     as_int,
     is_none,
 )
-from stridelint.rules.contract import operators, questions, sizes
+from stridelint.rules.contract import operators, questions, ranges, sizes
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
 from stridelint.rules.contract.generic import strides_in_order
+from stridelint.rules.contract.ranges import Range
 from stridelint.rules.events import Form, Note, Operand, Site
 
 SIZED = ("empty", "zeros", "ones", "rand", "randn")
 
 
 def made(
-    call: Call, shape: Dims | None, dtype: str | None, kind: str | None = None, step: str = "is made here"
+    call: Call,
+    shape: Dims | None,
+    dtype: str | None,
+    kind: str | None = None,
+    step: str = "is made here",
+    numbers: Range | None = None,
 ) -> Value:
-    """A new row-major tensor; dtype=, device=, requires_grad=, memory_format= and out= of the call are followed."""
+    """A new row-major tensor of these numbers; dtype=, device=, requires_grad=, memory_format= and out= of the call are
+    followed."""
     path, keywords = call.path, call.args.keywords
     given = keywords.get("dtype")
     if given is not None and not is_none(given):
@@ -56,11 +64,13 @@ def made(
             emit(path, call.name.removeprefix("torch."), call.form, call.node, made_in, ())
     out = keywords.get("out")
     if out is not None and not is_none(out):
-        return _into_out(call, facts, out)
-    return path.tensor(facts, call.node, step)
+        return _into_out(call, facts, out, numbers)
+    new = path.tensor(facts, call.node, step)
+    number_ranges.record(path, new, numbers)
+    return new
 
 
-def _into_out(call: Call, facts: TensorFacts, out: Value) -> Value:
+def _into_out(call: Call, facts: TensorFacts, out: Value, numbers: Range | None) -> Value:
     from stridelint.linter.inference.torch_api.apply import into_out
 
     path = call.path
@@ -76,7 +86,7 @@ def _into_out(call: Call, facts: TensorFacts, out: Value) -> Value:
     emit(
         path, name, Form.FUNCTION, call.node, arguments, (), plain(path, out, call.args.nodes.get("out")), facts, sites
     )
-    return into_out(path, out, [facts], (name, call.node), False)
+    return into_out(path, out, [facts], (name, call.node), False, numbers)
 
 
 def _bound(call: Call, name: str, facts: TensorFacts) -> dict[str, object]:
@@ -111,8 +121,10 @@ def size_arguments(call: Call, start: int = 0) -> Dims | None:
 @function(*(f"torch.{name}" for name in SIZED))
 def sized(call: Call) -> Value:
     """`torch.zeros(size)` and its like."""
-    value = made(call, size_arguments(call), call.path.default_dtype, "float")
-    return holding(value, call.name in ("torch.zeros", "torch.ones"))
+    filled = {"torch.zeros": 0, "torch.ones": 1}.get(call.name)
+    numbers = None if filled is None else ranges.one(filled)
+    value = made(call, size_arguments(call), call.path.default_dtype, "float", numbers=numbers)
+    return holding(value, filled is not None)
 
 
 @function("torch.full")
@@ -120,7 +132,8 @@ def full(call: Call) -> Value:
     """`torch.full(size, value)`: the value decides the dtype."""
     fill = call.get(1, "fill_value")
     dtype, kind = scalar_dtype(call.path, fill)
-    value = made(call, as_dims(call.get(0, "size")), dtype, kind)
+    numbers = number_ranges.of_data(call.path, fill)
+    value = made(call, as_dims(call.get(0, "size")), dtype, kind, numbers=numbers)
     if isinstance(value, TensorValue):
         filled = plain(call.path, fill, call.args.nodes.get(1, call.args.nodes.get("fill_value")))
         emit(call.path, "full", call.form, call.node, {"fill_value": filled}, (), None, value.facts)
@@ -154,9 +167,11 @@ def arange(call: Call) -> Value:
     if start is not None and end is not None and step:
         count = sizes.floor_divide(sizes.add(sizes.subtract(end, start), step - 1 if step > 0 else step + 1), step)
         length = count if count is not None and not (isinstance(count, int) and count < 0) else length
-    return holding(
-        made(call, (length,), dtype, kind), all(whole_numbers.listed(each) for each in given if each is not None)
-    )
+    numbers = None
+    if call.name == "torch.arange" and isinstance(start, int) and isinstance(length, int) and length and step:
+        numbers = ranges.counted(start, step, length)
+    whole = all(whole_numbers.listed(each) for each in given if each is not None)
+    return holding(made(call, (length,), dtype, kind, numbers=numbers), whole)
 
 
 @function(
@@ -189,7 +204,11 @@ def randint(call: Call) -> Value:
     """`torch.randint(low, high, size)`."""
     values = call.args.positional
     size = call.args.keywords.get("size") or next((value for value in values if isinstance(value, Sequence)), None)
-    return holding(made(call, as_dims(size), "int64"), True)
+    limits = [as_int(each) for each in values if not isinstance(each, Sequence)]
+    low = as_int(call.args.keywords.get("low")) if "low" in call.args.keywords else limits.pop(0) if limits[1:] else 0
+    high = as_int(call.args.keywords.get("high")) if "high" in call.args.keywords else limits[0] if limits else None
+    numbers = None if low is None or high is None or low >= high else Range(low, high - 1)
+    return holding(made(call, as_dims(size), "int64", numbers=numbers), True)
 
 
 @function("torch.normal")
@@ -235,7 +254,8 @@ def tensor(call: Call) -> Value:
     shape, dtype, kind = nested(call.path, data)
     if isinstance(data, (Unknown, Instance)) and call.name in ("torch.as_tensor", "torch.asarray"):
         return made(call, None, None)
-    return holding(made(call, shape, dtype, kind), whole_numbers.may_be(data) or kind in ("bool", "integer"))
+    new = made(call, shape, dtype, kind, numbers=number_ranges.of_data(call.path, data))
+    return holding(new, whole_numbers.may_be(data) or kind in ("bool", "integer"))
 
 
 def holding(value: Value, whole: bool) -> Value:
@@ -253,6 +273,10 @@ def _from_data(call: Call, data: ArrayValue | TensorValue) -> Value:
     assert isinstance(value, TensorValue)
     copied = facts if aliases else questions.cloned(facts)
     grad = facts.requires_grad if aliases and isinstance(data, TensorValue) else value.facts.requires_grad
+    if isinstance(data, ArrayValue):
+        number_ranges.exposed(call.path, facts)
+    elif not aliases:
+        number_ranges.record(call.path, value, number_ranges.of_data(call.path, data))
     value.facts = value.facts.but(
         strides=copied.strides,
         storage=facts.storage if aliases else value.facts.storage,
@@ -308,6 +332,7 @@ def from_numpy(call: Call) -> Value:
         facts = TensorFacts(shape, device="cpu", requires_grad=False, is_leaf=True)
         return call.path.tensor(facts, call.node, "is made here")
     _emit_from_array(call, data)
+    number_ranges.exposed(call.path, data.facts)
     facts = data.facts.but(device="cpu", requires_grad=False, is_leaf=True)
     return TensorValue(facts, (*data.story, ("is made here", call.node)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stridelint.linter.inference import number_ranges
 from stridelint.linter.inference.torch_api import whole_numbers
 from stridelint.linter.inference.torch_api.constants import device_name, dtype_name
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
@@ -15,9 +16,10 @@ from stridelint.linter.inference.values import (
     as_dims,
     is_none,
 )
-from stridelint.rules.contract import questions
+from stridelint.rules.contract import questions, ranges
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.contract.ranges import Range
 from stridelint.rules.events import Operand
 
 LIKE = ("empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like")
@@ -80,7 +82,15 @@ def like(call: Call) -> Value:
     new = path.tensor(result, call.node, "is made here, with the strides of its argument")
     listed = call.name.endswith("full_like") and whole_numbers.listed(fill)
     new.whole = listed or call.name in ("torch.zeros_like", "torch.ones_like", "torch.randint_like")
+    number_ranges.record(path, new, _filled_with(call, fill))
     return new
+
+
+def _filled_with(call: Call, given: Value | None) -> Range | None:
+    name = call.name.removeprefix("torch.").removesuffix("_like").removeprefix("new_")
+    if name in ("full", "tensor"):
+        return number_ranges.of_data(call.path, given)
+    return ranges.one(int(name == "ones")) if name in ("zeros", "ones") else None
 
 
 @method("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor")
@@ -92,7 +102,8 @@ def new(call: Call) -> Value:
     else:
         shape = as_dims(call.get(0, "size")) if call.name == "new_full" else size_arguments(call)
         dtype, kind = facts.dtype, facts.kind
-    value = made(call, shape, dtype, kind)
+    fill = call.get(1, "fill_value") if call.name == "new_full" else call.get(0, "data")
+    value = made(call, shape, dtype, kind, numbers=_filled_with(call, fill))
     if isinstance(value, TensorValue) and call.args.keywords.get("device") is None:
         value.facts = value.facts.but(device=facts.device)
     receiver = plain(call.path, call.tensor, call.args.nodes.get("receiver"))
@@ -109,6 +120,5 @@ def new(call: Call) -> Value:
             None,
             call.tensor,
         )
-    fill = call.get(1, "fill_value") if call.name == "new_full" else call.get(0, "data")
     listed = call.name in ("new_full", "new_tensor") and whole_numbers.listed(fill)
     return holding(value, listed or call.name in ("new_zeros", "new_ones"))

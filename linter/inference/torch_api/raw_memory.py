@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference import number_ranges
 from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.objects import Arguments, BoundMethod, Function, Instance
 from stridelint.linter.inference.path import Path
@@ -50,6 +51,7 @@ _STORAGE_READERS = frozenset(
 def data_ptr(call: Call) -> Value:
     """`x.data_ptr()`."""
     call.tensor.prove()
+    number_ranges.exposed(call.path, call.tensor.facts)
     return handle(POINTER, call.tensor, call.node)
 
 
@@ -57,6 +59,7 @@ def data_ptr(call: Call) -> Value:
 def storage(call: Call) -> Value:
     """`x.untyped_storage()`."""
     call.tensor.prove()
+    number_ranges.exposed(call.path, call.tensor.facts)
     return handle(STORAGE, call.tensor, call.node)
 
 
@@ -191,8 +194,10 @@ def set_(call: Call) -> Value:
     facts = tensor.facts
     if isinstance(source, TensorValue) and size is None:
         tensor.facts = source.facts.but(dtype=facts.dtype or source.facts.dtype)
-        tensor.base = source
+        tensor.base = None if source.is_part_of(tensor) else source
+        number_ranges.exposed(path, tensor.facts)
         return tensor
+    number_ranges.exposed(path, facts)
     strides = stride if given else None if size is None else generic.strides_in_order(size, range(len(size)))
     tensor.facts = facts.but(shape=size, strides=strides, storage_offset=None)
     owner = source.attributes["tensor"] if isinstance(source, Instance) and source.external == STORAGE else source

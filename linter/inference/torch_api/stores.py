@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference import number_ranges
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.subscripts import index_parts, is_advanced, tensor_item
 from stridelint.linter.inference.torch_api import whole_numbers
@@ -35,6 +36,11 @@ def tensor_store(
     tensors = (receiver, stored_value) if isinstance(stored_value, Operand) else (receiver,)
     emit(path, "setitem", Form.INPLACE, node, arguments, tensors, waits_for=tensor)
     path.resized = resized
+    numbers = number_ranges.of_data(path, value)
+    if picks or not isinstance(region, TensorValue):
+        number_ranges.written(path, tensor, numbers, partly=True)
+    else:
+        number_ranges.written(path, region, numbers)
     whole_numbers.partly_written(tensor, whole_numbers.listed(value))
     if isinstance(region, TensorValue) and not picks and path.facts(region).shape == path.facts(tensor).shape:
         path.overwrites(tensor)

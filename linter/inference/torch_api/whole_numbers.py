@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from stridelint.linter.inference import number_ranges
 from stridelint.linter.inference.objects import Arguments
+from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
@@ -13,6 +15,7 @@ from stridelint.linter.inference.values import (
     TensorValue,
     Value,
 )
+from stridelint.rules.contract.ranges import Range
 
 _ROUNDING = frozenset(("round", "floor", "ceil", "trunc", "fix", "sign", "floor_divide"))
 _KEEPING = frozenset(
@@ -57,8 +60,10 @@ def may_be(value: Value | None) -> bool:
     return of(value) and not isinstance(value, ArrayValue)
 
 
-def written(tensor: TensorValue, whole: bool) -> None:
-    """All of a tensor is overwritten, and with it a part of what it is a view of."""
+def written(path: Path, tensor: TensorValue, whole: bool, numbers: Range | None = None) -> None:
+    """All of a tensor is overwritten, and with it a part of what it is a view of; `numbers` tells with which."""
+    if path.numbers or numbers is not None:
+        number_ranges.written(path, tensor, numbers)
     tensor.whole = whole
     partly_written(tensor.base, whole)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from stridelint.linter.inference import number_ranges
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import whole_numbers
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.registry import Call, method
 from stridelint.linter.inference.torch_api.view_ops import dim_arguments
 from stridelint.linter.inference.values import TensorValue, Value
+from stridelint.rules.contract import ranges
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.generic import strides_in_order
 from stridelint.rules.events import Form
@@ -20,7 +22,8 @@ def copy(call: Call) -> Value:
     value = call.get(0, "src", "other")
     source = plain(call.path, value, call.args.nodes.get(0, call.args.nodes.get("src")))
     _emit(call, "copy_", src=source)
-    whole_numbers.written(call.tensor, isinstance(value, TensorValue) and whole_numbers.of(value))
+    numbers = number_ranges.of_data(call.path, value)
+    whole_numbers.written(call.path, call.tensor, isinstance(value, TensorValue) and whole_numbers.of(value), numbers)
     if isinstance(value, TensorValue):
         stored(call.path, call.tensor, value)
     return call.tensor
@@ -32,7 +35,8 @@ def fill(call: Call) -> Value:
     call.path.overwrites(call.tensor)
     value = call.get(0, "value")
     _emit(call, "fill", value=plain(call.path, value, call.args.nodes.get(0, call.args.nodes.get("value"))))
-    whole_numbers.written(call.tensor, whole_numbers.listed(value))
+    numbers = number_ranges.of_data(call.path, value)
+    whole_numbers.written(call.path, call.tensor, whole_numbers.listed(value), numbers)
     if isinstance(value, TensorValue):
         stored(call.path, call.tensor, value)
     return call.tensor
@@ -43,7 +47,9 @@ def filled(call: Call) -> Value:
     """`x.zero_()`, `x.uniform_(0, 1)` and their like."""
     call.path.overwrites(call.tensor)
     _emit(call, call.name)
-    whole_numbers.written(call.tensor, call.name in ("zero_", "random_", "geometric_", "bernoulli_"))
+    whole = call.name in ("zero_", "random_", "geometric_", "bernoulli_")
+    numbers = ranges.one(0) if call.name == "zero_" else None
+    whole_numbers.written(call.path, call.tensor, whole, numbers)
     return call.tensor
 
 
@@ -61,6 +67,7 @@ def resized(call: Call) -> Value:
     result = tensor.facts.but(shape=dims, strides=strides)
     _emit(call, call.name, result, size=dims)
     before = operand(call.path, tensor, call.args.nodes.get("receiver"))
+    number_ranges.exposed(call.path, tensor.facts)
     sizes_before_and_after = enumerate(zip(before.facts.shape or (), dims or ()))
     changed = tuple(axis for axis, pair in sizes_before_and_after if call.path.differ(*pair))
     arguments: dict[str, object] = {"input": before, "size": dims, "other_sizes": changed}
