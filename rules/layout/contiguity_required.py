@@ -72,6 +72,11 @@ def pack(x):
     return x.numpy().tobytes()
 
 pack(torch.rand(3, 4).t())
+
+def rows(buffer, settings):
+    heads = int(settings.heads) * int(settings.width)
+    view = buffer.as_strided((4, int(settings.heads), int(settings.width)), (heads, int(settings.width), 1))
+    return pack(view)
 """,
     )
     INVALID = (

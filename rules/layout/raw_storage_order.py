@@ -66,6 +66,7 @@ same = torch.empty_like(x)
 library.scale_all(x.data_ptr(), same.data_ptr(), x.numel())
 y = x.as_strided(x.shape, x.stride())
 largest = x.numpy().ravel(order="K").max()
+pointer = library.make_ptr(x.data_ptr())
 """,
     )
     INVALID = (

@@ -70,7 +70,8 @@ def converted(call: Call) -> Value:
         known = call.path.known_truth(value)
         return Number("bool") if known is None else TRUE if known else FALSE
     if call.name == "builtins.int":
-        return SizeValue(sizes.Size.fresh("int"))
+        made = SizeValue(sizes.Size.fresh("int"))
+        return value.attributes.setdefault("int()", made) if isinstance(value, Unknown) else made
     return Number(kind or "float")
 
 

@@ -6,6 +6,8 @@ shape is an event "raw_memory"; its tensors are those whose memory is read, its 
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from stridelint.linter.inference import number_ranges
@@ -37,6 +39,8 @@ POINTER, STORAGE = "torch.data_ptr", "torch.storage"
 _WRAPPERS = frozenset(
     "c_void_p c_uint64 c_int64 c_ulonglong c_longlong c_size_t POINTER cast addressof uint64 int64 intp int".split()
 )
+# What these make of one, `make_ptr(dtype, address)`, gets its strides elsewhere.
+_MAKES_POINTER = re.compile(r"(?:^|_)(?:ptr|pointer)$", re.IGNORECASE)
 # These compare, print or keep one.
 _HARMLESS = frozenset(
     """print hex str repr format hash id bool len max min divmod isinstance append add discard remove get setdefault index count
@@ -97,7 +101,7 @@ def passed(path: Path, node: cst.CSTNode | None, callee: Value, args: Arguments)
         if isinstance(callee, External) and name in _STORAGE_READERS:
             _read(path, handles)
         return None
-    if name in _HARMLESS or not name or _knows_strides(node):
+    if name in _HARMLESS or not name or _MAKES_POINTER.search(name) or _knows_strides(node):
         return None
     if isinstance(callee, Function) and not _hands_on(callee):
         return None
