@@ -31,6 +31,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     numpy_random,
     numpy_readers,
     numpy_reductions,
+    optimizers,
     part_ops,
     python_api,
     python_numbers,
@@ -50,7 +51,6 @@ from stridelint.linter.inference.torch_api.registry import Call, functions, meth
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
-    External,
     Mapping,
     Sequence,
     SizeValue,
@@ -148,6 +148,8 @@ def call_method(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments
     if isinstance(receiver, Instance):
         if receiver.is_module:
             return modules.module_method(path, node, receiver, callee.name, args)
+        if receiver.external.startswith(optimizers.PREFIX):
+            return optimizers.method(path, receiver, callee.name, args)
         if receiver.external == hooks.HANDLE:
             return hooks.removed(receiver) if callee.name == "remove" else Unknown(callee.name)
         if receiver.external == contexts.STACK:
@@ -270,16 +272,8 @@ def initialize_base(path: Path, node: cst.CSTNode | None, instance: Instance, ba
         instance.external = f"torch.nn.{name}"
         if name in ("Sequential", "ModuleList", "ModuleDict"):
             modules.fill_container(path, instance, name, args)
-    elif base.startswith("torch.optim."):
-        params, defaults = args.get(0, "params"), args.get(1, "defaults")
-        group = Mapping({"params": params or Sequence(None, "list")}, open=True)
-        if isinstance(defaults, Mapping):
-            group.entries.update(defaults.entries)
-        instance.attributes["param_groups"] = Sequence([group], "list")
-        instance.attributes["defaults"] = defaults or Mapping(open=True)
-        state = Mapping()
-        state.factory = External("builtins.dict")
-        instance.attributes["state"] = state
+    elif base.startswith(optimizers.PREFIX):
+        optimizers.build(instance, args.get(0, "params"), args.get(1, "defaults"))
 
 
 def call_module(path: Path, node: cst.Call, instance: Instance, args: Arguments) -> Value:
