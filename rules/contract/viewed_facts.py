@@ -156,12 +156,24 @@ def _joined(
 def _fitted(facts: TensorFacts, expected: Sequence[Dim | None]) -> TensorFacts:
     """The facts with unknown sizes replaced by those that they must equal in a legal call."""
     values: dict[sizes.Atom, sizes.SizeLike] = {}
-    if facts.shape is not None and len(facts.shape) == len(expected):
-        for own, dim in zip(facts.shape, expected):
-            symbol = own.symbol if isinstance(own, sizes.Size) else None
-            if symbol is not None and dim is not None and symbol not in sizes.leaves(dim):
-                values[symbol] = dim
-    return substituted(facts, values)
+    if facts.shape is None or len(facts.shape) != len(expected):
+        return facts
+    for own, dim in zip(facts.shape, expected):
+        symbol = own.symbol if isinstance(own, sizes.Size) else None
+        if symbol is not None and dim is not None and symbol not in sizes.leaves(dim):
+            values[symbol] = dim
+    fitted = substituted(facts, values)
+    return fitted.but(shape=tuple(_agreed(fitted, *pair) for pair in zip(fitted.shape or (), expected)))
+
+
+def _agreed(facts: TensorFacts, own: Dim, expected: Dim | None) -> Dim:
+    """A size as it must be; `min(8, n)` of a slice too, as long as the strides do not depend on n."""
+    if expected is None or not isinstance(own, sizes.Size) or facts.strides is None:
+        return own
+    used = frozenset[sizes.Atom]().union(
+        *(sizes.leaves(each) for each in facts.strides if isinstance(each, sizes.Size))
+    )
+    return own if own == expected or not used.isdisjoint(sizes.leaves(own)) else expected
 
 
 def _is_row_major(facts: TensorFacts) -> bool:

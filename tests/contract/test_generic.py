@@ -135,3 +135,10 @@ def test_joins() -> None:
     assert questions.is_contiguous(questions.cat([LAST, ROWS], 1)).answer is Answer.YES
     assert questions.is_contiguous(questions.cat([IMAGE, ROWS], 1)).answer is Answer.YES
     assert questions.stack([ROWS, ROWS], 0).shape == (2, N, C, H, W)
+
+
+def test_joins_of_slices() -> None:
+    """What torch joins has the same sizes, whatever they are called."""
+    frames = [TensorFacts(shape=(sizes.minimum(start + 8, N), C), strides=(C, 1), dtype="int8") for start in (0, 4)]
+    length = frames[0].shape[0] if frames[0].shape is not None else 0
+    assert questions.stack(frames).strides == (sizes.multiply(length, C), C, 1)
