@@ -171,8 +171,7 @@ class TensorEvent:
     @property
     def then(self) -> str:
         """The method that is called at once on the result ("view" in `x.contiguous().view(-1)`); "return" where a module's
-        `forward` returns it; "memory_format" or "number" where that is all that comes of it: it is converted to one, or
-        elementwise operators and a reduction make one number of it."""
+        `forward` returns it; "memory_format" where that is all that comes of it: it is converted to one."""
         return worded(self.following)
 
     @property

@@ -7,13 +7,11 @@ from itertools import pairwise
 
 import libcst as cst
 
-from stridelint.linter.inference import reduced
 from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.program import Program
 from stridelint.rules.forms.walking import walk
 
 CONVERTED = "memory_format"
-REDUCED = "number"
 _NO_CONVERSION = frozenset({"contiguous_format", "preserve_format"})
 
 
@@ -45,7 +43,6 @@ def _followers(module: cst.Module) -> dict[cst.CSTNode, str]:
                 found[receiver] = CONVERTED
         elif isinstance(each, (cst.IndentedBlock, cst.Module)):
             found.update(dict.fromkeys(_bound_and_converted(each), CONVERTED))
-    found.update(dict.fromkeys(reduced.to_numbers(module), REDUCED))
     return found
 
 
