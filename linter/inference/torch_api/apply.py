@@ -118,7 +118,7 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
     if out is not None and not is_none(out):
         return into_out(path, out, results, (operator.name, node), whole, numbers)
     values = _values(path, operator, variant, results, node, _inherited(args))
-    if any(map(_is_batched, (*inputs, *args.keywords.values()))):
+    if "vmap" in path.transforms and any(map(_is_batched, (*inputs, *args.keywords.values()))):
         for each in (values.items or ()) if isinstance(values, Sequence) else (values,):
             if isinstance(each, TensorValue):
                 each.batched = True
