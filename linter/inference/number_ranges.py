@@ -6,6 +6,7 @@ makes it forget: code that is not known, a test of numbers, code that runs some 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping as Dict
 from typing import NamedTuple
 
@@ -38,16 +39,9 @@ def _covers(all_: TensorFacts, facts: TensorFacts) -> bool:
     if (facts.shape, facts.strides, facts.storage_offset) == (all_.shape, all_.strides, all_.storage_offset):
         return True
     shape, whole = facts.concrete_shape, all_.concrete_shape
-    if shape is None or whole is None or _count(shape) != _count(whole):
+    if shape is None or whole is None or math.prod(shape) != math.prod(whole):
         return False
     return questions.is_dense(facts).answer is Answer.YES
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
 
 
 def record(path: Path, value: Value, numbers: Range | None) -> None:

@@ -13,36 +13,33 @@ _FILLING = frozenset({"update", "setdefault", "append", "extend", "insert", "app
 
 def names_in_functions(module: cst.Module) -> set[str]:
     """Those with a name that functions of a module, or methods, store items in."""
-    found: set[str] = set()
-    waiting: list[tuple[cst.CSTNode, bool]] = [(module, False)]
-    while waiting:
-        node, inside = waiting.pop()
-        if inside:
-            found.update(each.value for each in filled_by(node) if isinstance(each, cst.Name))
-        if type(node) is not cst.Name:
-            inside = inside or type(node) is cst.FunctionDef
-            waiting += [(child, inside) for child in children(node)]
-    return found
+    return {each.value for each, inside in _filled(module) if inside and isinstance(each, cst.Name)}
 
 
 def attributes_of(cls: cst.ClassDef) -> frozenset[str]:
     """Attributes of a class that its body stores items in, and its methods by the class's name: in them, or in their items."""
     found = set()
-    waiting: list[tuple[cst.CSTNode, bool]] = [(cls, False)]
+    for container, inside in _filled(cls):
+        while isinstance(container, cst.Subscript):
+            container = container.value
+        if isinstance(container, cst.Name) and not inside:
+            found.add(container.value)
+        elif isinstance(container, cst.Attribute) and isinstance(container.value, cst.Name):
+            if container.value.value in ("cls", cls.name.value):
+                found.add(container.attr.value)
+    return frozenset(found)
+
+
+def _filled(root: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """All containers that code stores items in, and whether it does so in a function."""
+    waiting: list[tuple[cst.CSTNode, bool]] = [(root, False)]
     while waiting:
         node, inside = waiting.pop()
         for container in filled_by(node):
-            while isinstance(container, cst.Subscript):
-                container = container.value
-            if isinstance(container, cst.Name) and not inside:
-                found.add(container.value)
-            elif isinstance(container, cst.Attribute) and isinstance(container.value, cst.Name):
-                if container.value.value in ("cls", cls.name.value):
-                    found.add(container.attr.value)
+            yield container, inside
         if type(node) is not cst.Name:
             inside = inside or type(node) is cst.FunctionDef
             waiting += [(child, inside) for child in children(node)]
-    return frozenset(found)
 
 
 def filled_by(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:

@@ -185,8 +185,7 @@ def index_parts(index: Value) -> list[Value]:
         return [index]
     if index.kind == "tuple":
         return [index] if index.items is None else list(index.items)
-    items = [index.fresh_element()] if index.items is None else index.items
-    return [index] if all(_is_number(each) for each in items) else [Unknown()]
+    return [index] if all(map(_is_number, elements.any_of(index))) else [Unknown()]
 
 
 def _is_number(part: Value) -> bool:

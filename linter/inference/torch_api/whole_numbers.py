@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stridelint.linter.inference import number_ranges
+from stridelint.linter.inference import elements, number_ranges
 from stridelint.linter.inference.objects import Arguments
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
@@ -45,16 +45,14 @@ def of(value: Value | None) -> bool:
 def listed(value: Value | None) -> bool:
     """The same of what tensors are made of, where each number must be known."""
     if isinstance(value, Sequence):
-        items = value.items if value.items is not None else [value.fresh_element()]
-        return all(listed(each) for each in items)
+        return all(listed(each) for each in elements.any_of(value))
     return of(value) and isinstance(value, (Constant, Number, SizeValue, ShapeOf, TensorValue))
 
 
 def may_be(value: Value | None) -> bool:
     """Whether nothing that tensors are made of is known to have fractions."""
     if isinstance(value, Sequence):
-        items = value.items if value.items is not None else [value.fresh_element()]
-        return all(may_be(each) for each in items)
+        return all(may_be(each) for each in elements.any_of(value))
     if isinstance(value, Number):
         return not value.fraction
     return of(value) and not isinstance(value, ArrayValue)
