@@ -3,8 +3,7 @@
 First the bytes are searched for the rules' words and for torch; what is left is judged on the stdlib tree, where comments
 and docstrings do not count. A rule sees no file whose code has none of its words, so the screen changes no finding.
 
-Words look like code: `.view(` is a call of a method (or of an imported name), `permute(` of anything, `out=` a keyword,
-`+=` an operator, `"out"` a string, and `channels_last` any name or short string that contains it.
+Words look like code, see `rules.screening.words`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import contextlib
 import gc
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stridelint.linter.statistics import timed
 
@@ -25,19 +24,9 @@ if TYPE_CHECKING:
 TORCH = "torch"
 # Deeper than any code that a person wrote; LibCST and the interpreter handle this much on the stack of `run_deep`.
 MAX_DEPTH = 1000
-# Strings count as names only up to this length (getattr(x, "permute"), a parametrized argument): longer ones are prose.
-_MAX_STRING = 100
-_QUOTES = ('"', "'")
 _SPACE = re.compile(rb"[ \t]+(?=[(=])")  # `out = x` and `x.view (1)` hold the words, too
-_PLAIN = re.compile(r"\.?\w+\(?|\w+=|\W{1,3}=")
 _NAMED_TORCH = re.compile(r"\n(?:\.?torch\n|\"torch|import [^\n]*torch)")
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without importing ast
-_OPERATORS = {
-    "Add": "+=", "Sub": "-=", "Mult": "*=", "Div": "/=", "FloorDiv": "//=", "Mod": "%=", "Pow": "**=", "MatMult": "@=",
-    "BitAnd": "&=", "BitOr": "|=", "BitXor": "^=", "LShift": "<<=", "RShift": ">>=",
-}  # fmt: skip
-
 
 def may_use_torch(data: bytes) -> bool:
     """Whether the bytes mention torch anywhere."""
@@ -113,86 +102,28 @@ def parse(text: str) -> ast.Module:
 
 
 class Code:
-    """What occurs in a module's code: its names (and short strings) with how they are used, and how deeply it nests."""
+    """What occurs in a module's code (see `rules.screening.words`), and how deeply it nests."""
 
     @timed("screen")
     def __init__(self, tree: ast.Module) -> None:
-        """Walk the tree once, without recursion: a deep tree must be measured before anything recurses into it."""
+        from stridelint.rules.screening import nodes_of
+
         self.tree = tree
-        self.depth = 0
-        found: set[str] = set()
-        level: list[Any] = [tree]
-        while level:
-            self.depth += 1
-            below: list[Any] = []
-            for node in level:
-                _collect(node, found, below)
-            level = below
-        self._text = "\n" + "\n".join(found) + "\n"
+        nodes = nodes_of(tree)
+        self.depth, self._words = nodes.depth, nodes.words
 
     @property
     def uses_torch(self) -> bool:
         """Whether anything in the code is called torch, or imported under a name with it; `func_torch` says nothing."""
-        return _NAMED_TORCH.search(self._text) is not None
-
-    def has(self, word: str) -> bool:
-        """Whether a rule's word occurs in the code."""
-        if word.endswith("="):
-            word = "\n" + word  # `out=` is not in `dropout=`, `/=` is not in `//=`
-        elif word[:1] in _QUOTES:
-            return f'\n"{word[1:-1]}"\n' in self._text
-        elif not _PLAIN.fullmatch(word):
-            return all(name in self._text for name in _IDENTIFIER.findall(word))
-        return word in self._text
+        return self._words.matches(_NAMED_TORCH)
 
     @timed("screen")
     def rules(self, rules: Sequence[type[Rule]]) -> list[type[Rule]]:
         """Those rules that can fire in this module."""
         if not self.uses_torch:
             return []
-        return [rule for rule in rules if any(map(self.has, rule.words or ("",))) and rule.screen(self.tree)]
+        return [rule for rule in rules if self._says(rule) and rule.screen(self.tree)]
 
-
-def _collect(node: Any, found: set[str], below: list[Any]) -> None:
-    """Add what a node says itself to `found`, and its children to `below`."""
-    kind = type(node).__name__
-    # The most frequent kinds come first, and are read by hand: this loop is most of the screen's time.
-    if kind == "Name":
-        found.add(node.id)
-    elif kind == "Attribute":
-        found.add("." + node.attr)
-        below.append(node.value)
-    elif kind == "Constant":
-        if type(node.value) is str and len(node.value) <= _MAX_STRING:
-            found.add(f'"{node.value}"')
-    elif kind == "Expr" and type(node.value).__name__ == "Constant":
-        pass  # a docstring, or a string used as a comment
-    else:
-        if kind == "Call":
-            function = type(node.func).__name__
-            if function == "Attribute":
-                found.add(f".{node.func.attr}(")
-            elif function == "Name":
-                found.add(node.func.id + "(")
-        elif kind in ("keyword", "arg"):
-            found.add(f"{node.arg}=")
-        elif kind == "alias":
-            # Under whatever name: the import stands for its uses.
-            found.add(f".{node.name.rpartition('.')[2]}(")
-            found.add(f"import {node.name}")
-        elif kind == "ImportFrom":
-            found.add(f"import {node.module}")
-        elif kind == "AugAssign":
-            found.add(_OPERATORS[type(node.op).__name__])
-        for field in node._fields:
-            value = getattr(node, field, None)
-            if type(value) is list:
-                for item in value:
-                    if type(item) is str:
-                        found.add(item)
-                    elif hasattr(item, "_fields"):
-                        below.append(item)
-            elif type(value) is str:
-                found.add(value)
-            elif hasattr(value, "_fields"):
-                below.append(value)
+    def _says(self, rule: type[Rule]) -> bool:
+        """Whether the code holds a word of a rule."""
+        return not rule.words or (self._words.has_one(rule.words) and (not rule.also or self._words.has_one(rule.also)))

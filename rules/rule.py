@@ -70,6 +70,7 @@ class Rule:
     severity: the usual one; a finding may carry its own.
     words: the screen lets a file pass to the interpreter only if it holds one of these (byte strings, cheap to look for);
         the rule cannot fire in a file without any.
+    also: words of which the code must hold one, too; no byte strings, see `screening.words`.
     ops: canonical operator names that `check` wants to see; empty means all.
     quiet: reported only in audits (`--min-confidence possible`) or when selected by its code.
     since, until: versions of torch ("2.3") between which what it finds is so, until being the first in which it is not;
@@ -80,6 +81,7 @@ class Rule:
     name: ClassVar[str]
     severity: ClassVar[Severity]
     words: ClassVar[tuple[str, ...]]
+    also: ClassVar[tuple[str, ...]] = ()
     ops: ClassVar[frozenset[str]] = frozenset()
     quiet: ClassVar[bool] = False
     since: ClassVar[str | None] = None

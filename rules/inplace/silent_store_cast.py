@@ -20,8 +20,9 @@ from stridelint.rules.contract.stored import (
 )
 from stridelint.rules.events import Form, Operand, TensorEvent
 from stridelint.rules.findings import found, quoted
-from stridelint.rules.inplace.screening import stores_into_low
+from stridelint.rules.inplace.screening import STORING, stores_into_low
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
+from stridelint.rules.screening.words import STORE
 
 if TYPE_CHECKING:
     from stridelint.rules.screening import Nodes
@@ -77,6 +78,7 @@ class SilentStoreCast(Rule):
         ".copy_(", ".fill_(", ".masked_fill(", ".masked_fill_(", "index_fill", "full", "long", "int64", "int32", "int16",
         "int8", "bool", "arange", "randint", "argmax", "tensor(", "Tensor(", ".int(", "randperm", "zeros_like", "fft", "complex",
     )  # fmt: skip
+    also = (STORE, *(f"{name}(" for name in sorted(STORING)))
     ops = frozenset(STORES)
 
     VALID = (

@@ -12,6 +12,7 @@ from stridelint.rules.findings import found
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.screening import name_of
 from stridelint.rules.screening.definitions import targets_of
+from stridelint.rules.screening.words import STORE
 
 if TYPE_CHECKING:
     from stridelint.rules.forms.edits import Code, Fix
@@ -67,12 +68,8 @@ class LostWrite(Rule):
     code = "TLC109"
     name = "lost-write"
     severity = Severity.ERROR
-    words = (
-        *(f".{name}(" for name in sorted(COPYING)),
-        *(f".{name.rstrip('_')}_(" for name in sorted(IN_PLACE | METHODS) if "." not in name),
-        "out=",
-        "][",
-    )
+    also = (*(f".{name.rstrip('_')}_(" for name in sorted(IN_PLACE | METHODS) if "." not in name), "out=", STORE)
+    words = (*(f".{name}(" for name in sorted(COPYING)), *also[:-1], "][")
     ops = IN_PLACE | METHODS | WITH_OUT | {"setitem"}
 
     VALID = (

@@ -48,7 +48,10 @@ class RawStorageOrder(Rule):
     code = "TLC106"
     name = "raw-storage-order"
     severity = Severity.ERROR
-    words = ("data_ptr(", "storage(", ".as_strided(", ".set_(", ".ravel(", ".flatten(", "data_as(")
+    words = (
+        "data_ptr(", "storage(", "untyped_storage(", "typed_storage(", "_typed_storage(", ".as_strided(", ".set_(", ".ravel(",
+        ".flatten(", "data_as(",
+    )  # fmt: skip
     ops = frozenset({"raw_memory"})
 
     VALID = (

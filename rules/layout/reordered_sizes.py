@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from stridelint.rules.screening import Flow, Nodes, Steps, name_of
 from stridelint.rules.screening.expressions import integer_of
@@ -15,30 +15,58 @@ _MANY = 100
 
 def reorders(nodes: Nodes, reshapes: frozenset[str]) -> frozenset[str]:
     """Where sizes are given to a reshape in another order than the axes they were read from, or as numbers only."""
-    axes: dict[tuple[str, str], int] = {}
-    shapes: set[tuple[str, str]] = set()
+    read = _Read()
     for node, unit in nodes.bindings:
-        if not isinstance(node, ast.Assign):
-            continue
-        whole = name_of(node.value) in ("shape", "size")
-        for target in node.targets:
-            parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
-            if parts and whole:
-                axes.update({(unit, name_of(each)): axis for axis, each in enumerate(parts)})
-            elif isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(parts):
-                read = zip(parts, map(_axis_read, node.value.elts))
-                axes.update({(unit, name_of(each)): axis for each, axis in read if axis is not None})
-            axis_read = _axis_read(node.value)
-            if isinstance(target, ast.Name) and axis_read is not None:
-                axes[unit, target.id] = axis_read
-            elif isinstance(target, ast.Name) and whole:
-                shapes.add((unit, target.id))
-    found = set()
+        if isinstance(node, ast.Assign):
+            read.note(node, unit)
+    found: set[str] = set()
     for call, unit in nodes.calls:
-        if name_of(call.func) in reshapes and unit not in found:
-            if _is_reordered(call, unit, axes, shapes) or _is_of_image(call, unit, nodes):
+        if name_of(call.func) in reshapes:
+            if any(_is_reordered(call, axis_of) for axis_of in read.before(call, unit)) or _is_of_image(
+                call, unit, nodes
+            ):
                 found.add(unit)
     return frozenset(found)
+
+
+class _Read:
+    """The axes from which sizes were read, by the names they are given. shapes: names that stand for all sizes of a tensor."""
+
+    def __init__(self) -> None:
+        self.axes: dict[tuple[str, str], dict[int, int]] = {}  # by the line
+        self.shapes: set[tuple[str, str]] = set()
+
+    def note(self, node: ast.Assign, unit: str) -> None:
+        """What an assignment reads."""
+        whole, axis_read = name_of(node.value) in ("shape", "size"), _axis_read(node.value)
+        for target in node.targets:
+            parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+            read: list[tuple[ast.expr, int | None]] = []
+            if parts and whole:
+                read = [(each, axis) for axis, each in enumerate(parts)]
+            elif isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(parts):
+                read = list(zip(parts, map(_axis_read, node.value.elts)))
+            elif isinstance(target, ast.Name) and axis_read is not None:
+                read = [(target, axis_read)]
+            elif isinstance(target, ast.Name) and whole:
+                self.shapes.add((unit, target.id))
+            for each, axis in read:
+                if axis is not None:
+                    self.axes.setdefault((unit, name_of(each)), {})[node.lineno] = axis
+
+    def before(self, call: ast.Call, unit: str) -> Iterator[Callable[[ast.expr], int | None]]:
+        """From which axis a size in a call was read, where its name was first given to one, and last before the call."""
+        yield lambda size: self._axis_of(size, unit, 0)
+        if any(len(lines) > 1 for (where, _), lines in self.axes.items() if where == unit):
+            yield lambda size: self._axis_of(size, unit, call.lineno)
+
+    def _axis_of(self, size: ast.expr, unit: str, line: int) -> int | None:
+        if isinstance(size, ast.Subscript) and (unit, name_of(size.value)) in self.shapes:
+            return integer_of(size.slice)
+        axes = self.axes.get((unit, name_of(size)))
+        if axes is None:
+            return _axis_read(size)
+        return axes[max((each for each in axes if each <= line), default=min(axes))]
 
 
 class _Numbers(Flow):
@@ -146,12 +174,7 @@ def _overtakes(sizes: Sequence[ast.expr], axis_of: Callable[[ast.expr], int | No
     return False
 
 
-def _is_reordered(call: ast.Call, unit: str, axes: dict[tuple[str, str], int], shapes: set[tuple[str, str]]) -> bool:
-    def axis_of(size: ast.expr) -> int | None:
-        if isinstance(size, ast.Subscript) and (unit, name_of(size.value)) in shapes:
-            return integer_of(size.slice)
-        return axes.get((unit, name_of(size)), _axis_read(size))
-
+def _is_reordered(call: ast.Call, axis_of: Callable[[ast.expr], int | None]) -> bool:
     sizes = _sizes_of(call)
     if len(sizes) < 3:
         return False

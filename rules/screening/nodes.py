@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import functools
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from stridelint.rules.screening.expressions import FUNCTIONS, arguments_of, name_of, parameter_names
+from stridelint.rules.screening.expressions import arguments_of, name_of, parameter_names
+from stridelint.rules.screening.words import MAX_STRING, STORE, Words, said
 
 if TYPE_CHECKING:
     from stridelint.rules.rule import Rule
@@ -16,25 +17,50 @@ if TYPE_CHECKING:
 # Stands for `x += y` among a function's names.
 IN_PLACE = "augmented assignment"
 CHANNELS_LAST = frozenset({"channels_last", "channels_last_3d"})
-_BINDINGS = (
-    ast.Assign,
-    ast.AnnAssign,
-    ast.AugAssign,
-    ast.NamedExpr,
-    ast.For,
-    ast.AsyncFor,
-    ast.comprehension,
-    ast.withitem,
+_BINDINGS = frozenset(
+    {
+        ast.Assign,
+        ast.AnnAssign,
+        ast.AugAssign,
+        ast.NamedExpr,
+        ast.For,
+        ast.AsyncFor,
+        ast.comprehension,
+        ast.withitem,
+    }
 )
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/=", ast.FloorDiv: "//=", ast.Mod: "%=", ast.Pow: "**=", ast.MatMult: "@=",
+    ast.BitAnd: "&=", ast.BitOr: "|=", ast.BitXor: "^=", ast.LShift: "<<=", ast.RShift: ">>=",
+}  # fmt: skip
+# Fields that hold no nodes, or only such as tell nothing.
+_LEAVES = frozenset(
+    """ctx op ops arg name names asname module level rest kwd_attrs id attr type_comment kind simple conversion is_async
+    type_ignores str""".split()
+)
+
+
+@functools.cache
+def _fields_of(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a kind of node that may hold nodes."""
+    if kind is ast.MatchSingleton:
+        return ()
+    if kind is ast.ImportFrom or kind is ast.Import:
+        return ("names",)
+    return tuple(field for field in kind._fields if field not in _LEAVES)
 
 
 SomeFlow = TypeVar("SomeFlow", bound="Flow")
 
 
 class Nodes:
-    """A module's nodes by kind. Each comes with its unit: the outermost function it stands in, "" at module level."""
+    """A module's nodes by kind. Each comes with its unit: the outermost function it stands in, "" at module level.
+
+    words: what the code says, in which comments and docstrings do not count. depth: how many levels of the tree there are.
+    """
 
     def __init__(self, tree: ast.Module) -> None:
+        """Without recursion: a deep tree must be measured before anything recurses into it."""
         self.tree = tree
         self.imported: frozenset[str] = frozenset()  # names whose functions are followed in other files
         self.makers: frozenset[str] = frozenset()  # those of them that may make an unusual tensor
@@ -50,75 +76,145 @@ class Nodes:
         self.returned: list[tuple[str, ast.expr, str]] = []
         self.has_negative_step = False
         self.has_complex_number = False
-        self._channels_last = 0  # how often it is named
         self.operations: list[tuple[ast.BinOp, str]] = []
         self.compared: list[tuple[ast.Compare, str]] = []
         self.globals: set[tuple[str, str]] = set()
+        self.depth = 0
         self._names: dict[str, set[str]] = {"": set()}
         self._variables: dict[str, set[str]] = {"": set()}
         self._units: dict[int, str] = {}
         self._flows: dict[type[Flow], Flow] = {}
-        renamed: dict[str, str] = {}  # `from torch.nn.parallel import DistributedDataParallel as DDP`
-        waiting: list[tuple[ast.AST, str, str]] = [(tree, "", "")]
-        count = 0
-        while waiting:
-            node, unit, function = waiting.pop()
-            kind = type(node)
-            if kind is ast.Name:
-                self._variables[unit].add(node.id)  # type: ignore[attr-defined]
-                self._channels_last += node.id in CHANNELS_LAST  # type: ignore[attr-defined]
-                continue
-            if kind is ast.Constant:
-                self.has_complex_number |= type(node.value) is complex  # type: ignore[attr-defined]
-                self._channels_last += node.value in CHANNELS_LAST  # type: ignore[attr-defined]
-                continue
-            if kind is ast.Attribute:
-                self._names[unit].add(node.attr)  # type: ignore[attr-defined]
-                self._channels_last += node.attr in CHANNELS_LAST  # type: ignore[attr-defined]
-            elif kind is ast.Call:
-                self.calls.append((node, unit))  # type: ignore[arg-type]
-            elif kind is ast.Expr:
-                self.statements.append((node.value, unit))  # type: ignore[attr-defined]
-            elif isinstance(node, FUNCTIONS):
-                function = node.name
-                if not unit:
-                    count += 1
-                    unit = f"{node.name}#{count}"
-                    self._names[unit], self._variables[unit] = set(), set()
-                    self._units[id(node)] = unit
-                self._names[unit].update(parameter_names(node.args))
-                self.functions.append((node, unit))
-            elif kind is ast.ClassDef:
-                self.classes.append(node)  # type: ignore[arg-type]
-            elif kind in _BINDINGS:
-                self.bindings.append((node, unit))
-            elif kind in (ast.Return, ast.Yield, ast.YieldFrom) and node.value is not None:  # type: ignore[attr-defined]
-                self.returned.append((function, node.value, unit))  # type: ignore[attr-defined]
-            elif kind is ast.BinOp:
-                self.operations.append((node, unit))  # type: ignore[arg-type]
-            elif kind is ast.Slice:
-                self.has_negative_step |= isinstance(node.step, ast.UnaryOp)  # type: ignore[attr-defined]
-            elif kind is ast.Compare:
-                self.compared.append((node, unit))  # type: ignore[arg-type]
-            elif kind is ast.Global:
-                self.globals.update((unit, name) for name in node.names)  # type: ignore[attr-defined]
-            if kind is ast.AugAssign:
-                self._names[unit].add(IN_PLACE)
-            elif kind is ast.keyword and node.arg is not None:  # type: ignore[attr-defined]
-                self._names[unit].add(node.arg)  # type: ignore[attr-defined]
-            elif kind is ast.alias:
-                last = node.name.rpartition(".")[2]  # type: ignore[attr-defined]
-                self._names[unit].add(last)
-                self._channels_last += last in CHANNELS_LAST
-                if node.asname is not None and "." not in node.name:  # type: ignore[attr-defined]
-                    renamed[node.asname] = last  # type: ignore[attr-defined]
-            for child in ast.iter_child_nodes(node):
-                waiting.append((child, unit, function))
-        if renamed:
-            self._call_by_own_names(renamed)
+        self._renamed: dict[str, str] = {}  # `from torch.nn.parallel import DistributedDataParallel as DDP`
+        self._plain: set[str] = set()
+        self._attributes: set[str] = set()
+        self._keywords: set[str] = set()
+        self._strings: set[str] = set()
+        # The functions that are still to be looked into, with where they stand and how deep.
+        self._waiting: list[tuple[list[Any], str, str, int]] = [([tree], "", "", 0)]
+        while self._waiting:
+            self._look(*self._waiting.pop())
+        if self._renamed:
+            self._call_by_own_names(self._renamed)
         for key, variables in self._variables.items():
             self._names[key] |= variables
         self.names = frozenset().union(*self._names.values())
+        self.words = Words(self._said())
+
+    def _look(self, level: list[Any], unit: str, function: str, depth: int) -> None:
+        """Sort the nodes below some, level by level, up to the functions within. The most frequent kinds come first."""
+        names, variables, strings = self._names[unit], self._variables[unit], self._strings
+        while level:
+            below: list[Any] = []
+            for node in level:
+                kind = type(node)
+                if kind is ast.Name:
+                    variables.add(node.id)
+                elif kind is ast.Attribute:
+                    names.add(node.attr)
+                    self._attributes.add(node.attr)
+                    below.append(node.value)
+                elif kind is ast.Constant:
+                    value = node.value
+                    if type(value) is str:
+                        if len(value) <= MAX_STRING:
+                            strings.add(value)
+                    elif type(value) is complex:
+                        self.has_complex_number = True
+                elif kind is ast.Call:
+                    self.calls.append((node, unit))
+                    below.append(node.func)
+                    below += node.args
+                    below += node.keywords
+                elif kind is ast.keyword:
+                    if node.arg is not None:
+                        names.add(node.arg)
+                        self._keywords.add(node.arg)
+                    below.append(node.value)
+                elif kind is ast.Expr:
+                    if type(node.value) is not ast.Constant:  # a docstring, or a string used as a comment
+                        self.statements.append((node.value, unit))
+                        below.append(node.value)
+                elif kind is ast.BinOp:
+                    self.operations.append((node, unit))
+                    below += (node.left, node.right)
+                elif kind is ast.Subscript:
+                    if type(node.ctx) is not ast.Load:
+                        self._plain.add(STORE)
+                    below += (node.value, node.slice)
+                elif kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
+                    self._definition(node, unit, depth)
+                elif node is not None:  # `**more` in a display has no key, a parameter perhaps no default
+                    self._other(node, unit, function)
+                    for field in _fields_of(kind):
+                        value = getattr(node, field, None)
+                        if type(value) is list:
+                            below += value
+                        elif value is not None:
+                            below.append(value)
+            level = below
+            depth += 1
+        self.depth = max(self.depth, depth)
+
+    def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef, unit: str, depth: int) -> None:
+        """A function: it is a unit of its own, unless it stands in one."""
+        if not unit:
+            unit = f"{node.name}#{len(self._units) + 1}"
+            self._names[unit], self._variables[unit] = set(), set()
+            self._units[id(node)] = unit
+        self._names[unit].update(parameter_names(node.args))
+        self._plain.add(node.name)
+        self.functions.append((node, unit))
+        below = [node.args, *node.body, *node.decorator_list, *([node.returns] if node.returns else ())]
+        self._waiting.append(([*below, *getattr(node, "type_params", ())], unit, node.name, depth + 1))
+
+    def _other(self, node: Any, unit: str, function: str) -> None:
+        """What a node of a kind that is not frequent tells."""
+        kind = type(node)
+        if kind in _BINDINGS:
+            self.bindings.append((node, unit))
+            if kind is ast.AugAssign:
+                self._names[unit].add(IN_PLACE)
+                self._plain.add(_OPERATORS[type(node.op)])
+        elif kind is ast.arg:
+            self._keywords.add(node.arg)
+        elif kind is ast.ClassDef:
+            self.classes.append(node)
+            self._plain.add(node.name)
+        elif kind is ast.Return or kind is ast.Yield or kind is ast.YieldFrom:
+            if node.value is not None:
+                self.returned.append((function, node.value, unit))
+        elif kind is ast.Slice:
+            self.has_negative_step |= isinstance(node.step, ast.UnaryOp)
+        elif kind is ast.Compare:
+            self.compared.append((node, unit))
+        elif kind is ast.alias:
+            self._alias(node, unit)
+        elif kind is ast.ImportFrom:
+            self._plain.add(f"import {node.module}")
+        elif kind is ast.Global or kind is ast.Nonlocal:
+            self._plain.update(node.names)
+            if kind is ast.Global:
+                self.globals.update((unit, name) for name in node.names)
+        else:  # the name of a caught exception, those in a pattern
+            told = (getattr(node, "name", None), getattr(node, "rest", None), *getattr(node, "kwd_attrs", ()))
+            self._plain.update([name for name in told if isinstance(name, str)])
+
+    def _alias(self, node: ast.alias, unit: str) -> None:
+        """An import stands for the uses of what it brings in, under whatever name."""
+        last = node.name.rpartition(".")[2]
+        self._names[unit].add(last)
+        self._plain.update((node.name, f".{last}(", f"import {node.name}"))
+        if node.asname is not None:
+            self._plain.add(node.asname)
+            if "." not in node.name:
+                self._renamed[node.asname] = last
+
+    def _said(self) -> set[str]:
+        called = [call.func for call, _ in self.calls]
+        plain = self._plain.union(self._keywords, *self._variables.values())
+        methods = {each.attr for each in called if type(each) is ast.Attribute}
+        functions = {each.id for each in called if type(each) is ast.Name}
+        return said(plain, self._attributes, self._strings, methods, functions, self._keywords)
 
     def _call_by_own_names(self, renamed: dict[str, str]) -> None:
         """Calls of what is imported under another name stand there a second time, under its own."""
@@ -135,11 +231,13 @@ class Nodes:
         comparisons and questions (`is_contiguous`) bring nothing into one."""
         if self.imported and "memory_format" in self.names:
             return True
+        if CHANNELS_LAST.isdisjoint(self.names) and CHANNELS_LAST.isdisjoint(self._strings):
+            return False
         asked = [side for node, _ in self.compared for side in (node.left, *node.comparators)]
         asked += [
             value for call, _ in self.calls if name_of(call.func) == "is_contiguous" for value in arguments_of(call)
         ]
-        return self._channels_last > sum(_names_channels_last(each) for each in asked)
+        return sum(map(_names_channels_last, ast.walk(self.tree))) > sum(map(_names_channels_last, asked))
 
     def unit_of(self, function: ast.AST | None) -> str:
         """The key of an outermost function; of the module's own code for None."""
@@ -178,8 +276,12 @@ class Nodes:
         return frozenset(name_of(each) for each in ast.walk(node) if isinstance(each, (ast.Name, ast.Attribute)))
 
 
-def _names_channels_last(node: ast.expr) -> bool:
-    return (node.value if isinstance(node, ast.Constant) else name_of(node)) in CHANNELS_LAST
+def _names_channels_last(node: ast.AST) -> bool:
+    if isinstance(node, ast.alias):
+        return node.name.rpartition(".")[2] in CHANNELS_LAST
+    if isinstance(node, ast.Constant):
+        return node.value in CHANNELS_LAST
+    return isinstance(node, (ast.Name, ast.Attribute)) and name_of(node) in CHANNELS_LAST
 
 
 @functools.lru_cache(maxsize=1)
