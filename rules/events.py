@@ -122,6 +122,11 @@ class Unknown(enum.Enum):
     UNKNOWN = "unknown"
 
 
+def changes(form: Form, arguments: Mapping[str, object]) -> bool:
+    """Whether a call changes a tensor that it is given, other than out: `a += b`, `relu(a, inplace=True)`."""
+    return form is Form.INPLACE or arguments.get("inplace") is True
+
+
 @dataclass(frozen=True, slots=True)
 class TensorEvent:
     """One call of an operator.
@@ -173,6 +178,11 @@ class TensorEvent:
         """The method that is called at once on the result ("view" in `x.contiguous().view(-1)`); "return" where a module's
         `forward` returns it; "memory_format" where that is all that comes of it: it is converted to one."""
         return worded(self.following)
+
+    @property
+    def in_place(self) -> bool:
+        """It changes a tensor that it is given, other than out."""
+        return changes(self.form, self.arguments)
 
     @property
     def discarded(self) -> bool:

@@ -112,6 +112,12 @@ class Rule:
         """The units (see `Nodes`) in which the rule can fire; None: wherever one of its words occurs."""
         return None
 
+    @classmethod
+    def wants(cls, op: str, *, in_place: bool, out: bool) -> bool:
+        """Whether `check` can find anything in a call of this operator that changes a tensor in place, or is given an out=.
+        Most code does neither: of calls that no rule wants to see no event is made."""
+        return not cls.ops or op in cls.ops
+
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """Judge one call of an operator."""
         return iter(())

@@ -337,9 +337,13 @@ class Path:
             return self._assumed(value.key) != value.negated
         return None
 
-    def emit(self, make: Callable[[], TensorEvent], op: str) -> None:
-        """Hand an event to the rules that listen to `op`; it is only made if one does."""
-        if self.muted or not self.program.listens(op):
+    def hears(self, op: str, in_place: bool, out: bool) -> bool:
+        """Whether some rule wants to see a call of this operator that changes a tensor in place, or is given an out=."""
+        return not self.muted and self.program.listens(op, in_place, out)
+
+    def emit(self, make: Callable[[], TensorEvent]) -> None:
+        """Hand an event to the rules that want to see it."""
+        if self.muted:
             return
         event = make()
         if self.recorded is not None:

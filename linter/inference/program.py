@@ -30,20 +30,26 @@ class FoundOne(Exception):
 
 
 class _Listening:
-    """Rules that wait for events, by operator; general: for all events.
+    """Rules that wait for events; asked: who wants to see those of an operator, by how it writes (see `Rule.wants`).
 
     words: names in the rules' words. told, exits: what `Program.tells` and `only_exits` found, by node.
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.words = {name for rule in rules for word in rule.words for name in re.findall(r"[A-Za-z_]\w*", word)}
-        self.general = [rule for rule in rules if type(rule).check is not Rule.check and not rule.ops]
-        self.listeners: dict[str, list[Rule]] = {}
+        self.rules = [rule for rule in rules if type(rule).check is not Rule.check or rule.ops]
+        self.asked: dict[tuple[str, bool, bool], tuple[Rule, ...]] = {}
         self.told: dict[int, int] = {}
         self.exits: dict[int, bool] = {}
-        for rule in rules:
-            for op in rule.ops:
-                self.listeners.setdefault(op, []).append(rule)
+
+    def to(self, op: str, in_place: bool, out: bool) -> tuple[Rule, ...]:
+        """The rules that wait for calls of an operator that change a tensor in place, or are given an out=."""
+        key = op, in_place, out
+        known = self.asked.get(key)
+        if known is None:
+            known = tuple(rule for rule in self.rules if rule.wants(op, in_place=in_place, out=out))
+            self.asked[key] = known
+        return known
 
 
 class Program:
@@ -180,16 +186,16 @@ class Program:
         text = " ".join(self._source(node).split())
         return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
 
-    def listens(self, op: str) -> bool:
-        """Some rule wants to see events of this operator."""
-        return bool(self._now.general) or op in self._now.listeners
+    def listens(self, op: str, in_place: bool = False, out: bool = False) -> bool:
+        """Some rule wants to see events of this operator that change a tensor in place, or are given an out=."""
+        return bool(self._now.to(op, in_place, out))
 
     def judge(self, event: TensorEvent, through: cst.CSTNode | None = None, raising: bool = True) -> None:
         """Show an event to the rules that listen to it.
 
         through: the call that led to it into another file. raising: errors that torch raises there are worth telling.
         """
-        for rule in (*self._now.general, *self._now.listeners.get(event.op, ())):
+        for rule in self._now.to(event.op, event.in_place, event.out is not None):
             for finding in self._asked(rule, rule.check, event):
                 if not raising and finding.claim is not None and finding.claim.kind is Kind.RAISES:
                     continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from stridelint.rules.contract import signatures
 from stridelint.rules.contract.answers import Answer
@@ -77,6 +77,7 @@ class Variant:
     tuple_of_one, single, too_few, sequence, twice: out=(t,) for one output, a lone tensor for several, a tuple too short,
         a list, the same tensor for all: "error", "accepted", "wrong" (accepted, wrong values), "either".
     errors: clause -> "TypeName: text" with fields {op}, {result_shape}, {out_shape} ...
+    tensor_parameters: names of the parameters that take a tensor or a sequence of tensors, in order.
     """
 
     signature: Signature
@@ -108,19 +109,30 @@ class Variant:
     sequence: str = ""
     twice: str = ""
     errors: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    tensor_parameters: tuple[str, ...] = field(init=False, compare=False, repr=False)
 
-    @property
-    def tensor_parameters(self) -> tuple[str, ...]:
-        """Names of the parameters that take a tensor or a sequence of tensors, in order."""
-        return signatures.tensor_parameters(self.signature)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tensor_parameters", signatures.tensor_parameters(self.signature))
+
+
+class _Binding(NamedTuple):
+    """How calls that are alike bind. names: of the parameters of the arguments, positional ones first; from `spread` on these
+    are one list. variant: how the operator behaves for them."""
+
+    names: tuple[str, ...]
+    spread: int | None
+    variant: Variant | None
 
 
 def _bound_by(value: object) -> object:
     """All of an argument that decides to which signature a call binds."""
-    if isinstance(value, (tuple, list)):
-        return tuple(map(_bound_by, value))
     kinds = signatures.kinds_of(value)
-    return (kinds, signatures.rank_is_zero(value)) if kinds == "T" else kinds
+    if kinds == "T":
+        return _TENSORS[signatures.rank_is_zero(value)]
+    return ("sequence", kinds) if isinstance(value, (tuple, list)) else kinds
+
+
+_TENSORS = {rank_is_zero: ("T", rank_is_zero) for rank_is_zero in (True, False, None)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +140,8 @@ class Operator:
     """A public function or tensor method.
 
     defaults: of the parameters that `when` conditions mention.
-    bindings: which signature calls bind to that are alike in all that decides it; choices: which variant calls reach that are;
+    selectors: the parameters whose values choose a variant. has_inplace_option: it has a parameter `inplace`.
+    bindings: how calls bind that are alike in all that decides it; choices: which variant arguments reach that are;
         both are filled as calls are seen.
     """
 
@@ -138,8 +151,15 @@ class Operator:
     is_method: bool = False
     has_inplace: bool = False
     defaults: Mapping[str, object] = field(default_factory=lambda: _EMPTY)
-    bindings: dict[object, signatures.Signature | None] = field(default_factory=dict, compare=False, repr=False)
+    selectors: frozenset[str] = field(init=False, compare=False, repr=False)
+    has_inplace_option: bool = field(init=False, compare=False, repr=False)
+    bindings: dict[object, _Binding | None] = field(default_factory=dict, compare=False, repr=False)
     choices: dict[object, Variant | None] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        names = {parameter.name for variant in self.variants for parameter in variant.signature}
+        object.__setattr__(self, "selectors", frozenset().union(*(variant.when for variant in self.variants)))
+        object.__setattr__(self, "has_inplace_option", "inplace" in names)
 
     @property
     def accepts_out(self) -> bool | None:
@@ -152,11 +172,37 @@ class Operator:
 
         None if no signature fits, or if unknown values leave it open which parameter an argument is for.
         """
-        key = (tuple(map(_bound_by, args)), tuple((name, _bound_by(value)) for name, value in kwargs.items()))
+        called = self.called(args, kwargs)
+        return None if called is None else called[0]
+
+    def called(
+        self, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[dict[str, object], Variant | None] | None:
+        """As `bind`, with the behaviour (see `variant`) for these arguments.
+
+        Which parameters the arguments are for, and the behaviour, are worked out once for calls that are alike.
+        """
+        if "out" in kwargs:
+            kwargs = {name: value for name, value in kwargs.items() if name != "out"}
+        values = [*args, *kwargs.values()]
+        key: object = (tuple(map(_bound_by, values)), len(args), *kwargs)
+        if self.selectors and any(isinstance(value, str) for value in values):
+            key = key, tuple(value for value in values if isinstance(value, str))
         if key not in self.bindings:
-            self.bindings[key] = self._signature(args, kwargs)
-        signature = self.bindings[key]
-        return None if signature is None else signatures.bind(signature, args, kwargs)
+            self.bindings[key] = self._binding(args, kwargs)
+        binding = self.bindings[key]
+        if binding is None:
+            return None
+        if binding.spread is not None:
+            values = [*args[: binding.spread], tuple(args[binding.spread :]), *kwargs.values()]
+        return dict(zip(binding.names, values)), binding.variant
+
+    def _binding(self, args: Sequence[object], kwargs: Mapping[str, object]) -> _Binding | None:
+        signature = self._signature(args, kwargs)
+        bound = None if signature is None else signatures.bind(signature, args, kwargs)
+        if signature is None or bound is None:
+            return None
+        return _Binding(tuple(bound), signatures.spread_at(signature, args), self.variant(bound))
 
     def _signature(self, args: Sequence[object], kwargs: Mapping[str, object]) -> signatures.Signature | None:
         for zero_dim in (False, True):
@@ -178,15 +224,12 @@ class Operator:
         """The behaviour for arguments by name; None if undecidable or never measured."""
         given = {name: value for name, value in arguments.items() if name != "out"}
         key = tuple(
-            (name, _bound_by(value), value if isinstance(value, str) and self._selects(name) else None)
+            (name, _bound_by(value), value if isinstance(value, str) and name in self.selectors else None)
             for name, value in given.items()
         )
         if key not in self.choices:
             self.choices[key] = self._choice(given)
         return self.choices[key]
-
-    def _selects(self, name: str) -> bool:
-        return any(name in variant.when for variant in self.variants)
 
     def _choice(self, given: Mapping[str, object]) -> Variant | None:
         for zero_dim in (False, True):

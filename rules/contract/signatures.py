@@ -62,23 +62,25 @@ def tensor_parameters(signature: Signature) -> tuple[str, ...]:
 
 def kinds_of(value: object) -> str | None:
     """The kinds (see `Parameter`) that a value may stand for; None if nothing is known about it."""
+    known = _KINDS_OF_TYPES.get(type(value))
+    if known is not None:
+        return known
     if is_tensor(value):
         return "T"
-    if value is None:
-        return "0"
     if isinstance(value, Scalar):
         return {"bool": "bn", "integer": "ni", "float": "n", "complex": "n"}.get(value.kind or "")
-    if isinstance(value, bool):
-        return "bn"
-    if isinstance(value, (int, Size)) and not isinstance(value, enum.Enum):
-        return "ni"
-    if isinstance(value, (float, complex)):
-        return "n"
     if isinstance(value, str):
         return "sd"
     if isinstance(value, (tuple, list)):
         return _kinds_of_sequence(value)
-    return None
+    if isinstance(value, enum.Enum):
+        return None
+    return next((kinds for cls, kinds in _KINDS_OF_TYPES.items() if isinstance(value, cls)), None)
+
+
+_KINDS_OF_TYPES: Mapping[type, str] = {
+    bool: "bn", int: "ni", Size: "ni", float: "n", complex: "n", str: "sd", type(None): "0",
+}  # fmt: skip
 
 
 def _kinds_of_sequence(values: Sequence[object]) -> str | None:
@@ -123,8 +125,8 @@ def bind(signature: Signature, args: Sequence[object], kwargs: Mapping[str, obje
     positional = [parameter for parameter in signature if not parameter.keyword_only]
     values = list(args)
     bound: dict[str, object] = {}
-    spread = next((index for index, parameter in enumerate(positional) if parameter.spread), None)
-    if spread is not None and len(values) > spread and _is_spread(positional[spread], values[spread:]):
+    spread = spread_at(signature, args)
+    if spread is not None:
         values[spread:] = [tuple(values[spread:])]
     if len(values) > len(positional):
         return None
@@ -145,6 +147,15 @@ def bind(signature: Signature, args: Sequence[object], kwargs: Mapping[str, obje
 
 # numpy's names, which torch takes for `input`, `dim`, `keepdim` and `other`.
 _SYNONYMS = {"x": "input", "a": "input", "axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other"}
+
+
+def spread_at(signature: Signature, args: Sequence[object]) -> int | None:
+    """From which positional argument on they are the elements of one sequence parameter; None where none are."""
+    positional = [parameter for parameter in signature if not parameter.keyword_only]
+    spread = next((index for index, parameter in enumerate(positional) if parameter.spread), None)
+    if spread is None or len(args) <= spread or not _is_spread(positional[spread], args[spread:]):
+        return None
+    return spread
 
 
 def _is_spread(parameter: Parameter, values: Sequence[object]) -> bool:

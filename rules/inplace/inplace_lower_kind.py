@@ -169,6 +169,11 @@ signal.mul_(1j)
         """Something may be changed in place that is a tensor of a lower kind."""
         return changes_low(nodes, frozenset(f"{op}_" for op in cls.ops))
 
+    @classmethod
+    def wants(cls, op: str, *, in_place: bool, out: bool) -> bool:
+        """Calls that change a tensor in place."""
+        return in_place and op in cls.ops
+
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """No dtype that the result may have can be cast to the tensor's."""
         target = event.arguments.get("input")

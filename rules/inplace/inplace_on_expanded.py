@@ -14,7 +14,7 @@ from stridelint.rules.contract.writes import (
     shares_elements,
     windows_overlap,
 )
-from stridelint.rules.events import Form, Operand, TensorEvent
+from stridelint.rules.events import Operand, TensorEvent
 from stridelint.rules.findings import found, quoted
 from stridelint.rules.inplace.expanded import EXPANDING, writes_to_expanded
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
@@ -181,6 +181,11 @@ signal.unfold(0, 4, 2).add_(torch.rand(4, 4))
         """Something that may be expanded is written to."""
         return writes_to_expanded(nodes)
 
+    @classmethod
+    def wants(cls, op: str, *, in_place: bool, out: bool) -> bool:
+        """Calls that change a tensor in place."""
+        return in_place
+
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """The written-to view has an axis of several elements with stride 0, or windows that overlap."""
         target = written_to(event)
@@ -234,8 +239,7 @@ signal.unfold(0, 4, 2).add_(torch.rand(4, 4))
 
 def written_to(event: TensorEvent) -> Operand | None:
     """The tensor, or the part of it, that an event changes in place."""
-    inplace = event.form is Form.INPLACE or event.arguments.get("inplace") is True
-    target = event.arguments.get("region" if event.op == "setitem" else "input") if inplace else None
+    target = event.arguments.get("region" if event.op == "setitem" else "input") if event.in_place else None
     return target if isinstance(target, Operand) else None
 
 

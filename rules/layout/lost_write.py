@@ -183,6 +183,11 @@ rows.index_copy_(0, torch.tensor([1, 7]), torch.ones(2, 6))
         """Something is written to that may be a copy."""
         return _Writes(nodes).units()
 
+    @classmethod
+    def wants(cls, op: str, *, in_place: bool, out: bool) -> bool:
+        """Calls that change a tensor in place, and those that pass out=."""
+        return (in_place or out) and op in cls.ops
+
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """The target is a copy, and the statement is all that knows it."""
         target = event.tensors[0] if event.form is Form.INPLACE and event.tensors else event.out

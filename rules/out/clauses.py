@@ -69,6 +69,11 @@ class OutRule(Rule):
         """Some call passes out=."""
         return passing_out(nodes)
 
+    @classmethod
+    def wants(cls, op: str, *, in_place: bool, out: bool) -> bool:
+        """Calls that pass out=."""
+        return out
+
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """Judge the call if something is known of its outs."""
         call = out_call(event)

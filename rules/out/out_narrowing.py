@@ -220,6 +220,11 @@ rows -= 2
         """Some call passes out=, or something is changed in place that may be of a small integer dtype."""
         return passing_out(nodes) | changes_small(nodes, frozenset(f"{op}_" for op in GROWING))
 
+    @classmethod
+    def wants(cls, op: str, *, in_place: bool, out: bool) -> bool:
+        """Calls that pass out=, those that change a tensor in place, and what clamps."""
+        return out or in_place or op in CLAMPS
+
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """A call with out=, a change in place, or the clamp of what one wrote."""
         if event.op in CLAMPS and event.out is None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping as Dict
 import libcst as cst
 
 from stridelint.linter.inference import number_ranges, wrapping
+from stridelint.linter.inference.attributes import as_tensor
 from stridelint.linter.inference.objects import Arguments
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import (
@@ -70,42 +71,50 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
     if operator is None:
         return Unknown(name)
     path.step(3)
-    inputs = args.positional
+    inputs, out = args.positional, args.keywords.get("out")
     if form is Form.OPERATOR:
         _prove_together(inputs)
-    positional = [prepared(path, value, args.nodes.get(index)) for index, value in enumerate(inputs)]
-    keywords = {key: prepared(path, value, args.nodes.get(key)) for key, value in args.keywords.items() if key != "out"}
-    bound = None if args.unknown_star else operator.bind(positional, keywords)
-    if bound is None:
+    heard = _is_heard(path, operator, form, out)
+    positional = [prepared(path, value, args.nodes.get(index), heard) for index, value in enumerate(inputs)]
+    keywords = {
+        key: prepared(path, value, args.nodes.get(key), heard) for key, value in args.keywords.items() if key != "out"
+    }
+    called = None if args.unknown_star else operator.called(positional, keywords)
+    if called is None:
         return _unknown_result(path, operator, args, node)
-    variant = operator.variant(bound)
+    bound, variant = called
     if variant is not None and form is Form.FUNCTION:
-        bound = _proven(path, variant, bound, args, inputs)
-    results = result_facts.of(path, operator, variant, bound)
+        _prove(path, variant, bound, args, inputs, heard)
+    tensors = result_facts.tensors_of(bound)
+    results = result_facts.of(path, operator, variant, bound, tensors)
     if operator.name in joined_lists.NAMES:
         results = _of_unknown_number(path, operator, args) or results
-    receiver = args.positional[0] if args.positional and isinstance(args.positional[0], TensorValue) else None
-    out = args.keywords.get("out")
-    for each in (out.items or ()) if isinstance(out, Sequence) else (out,):
-        if isinstance(each, TensorValue):
-            path.overwrites(each)
-    sites = {key: each for key, each in args.nodes.items() if isinstance(key, str)}
-    turned = isinstance(node, cst.BinaryOperation) and args.nodes.get(0) is node.right  # `1 - x`
-    numbers = number_ranges.of_result(path, operator.name, bound, results[0].dtype, turned)
-    changed = receiver if form is Form.INPLACE else out
-    emit(
-        path,
-        operator.name,
-        form,
-        node,
-        bound,
-        result_facts.tensors_of(bound),
-        None if is_none(out) else plain(path, out, args.nodes.get("out")),
-        results[0] if results else TensorFacts(),
-        sites,
-        receiver if form is not Form.FUNCTION else None,
-        None if numbers is None or wrapping.is_meant(path, node, numbers, changed) else numbers,
-    )
+    receiver = inputs[0] if inputs and isinstance(inputs[0], TensorValue) else None
+    if out is not None:
+        for each in (out.items or ()) if isinstance(out, Sequence) else (out,):
+            if isinstance(each, TensorValue):
+                path.overwrites(each)
+    numbers = None
+    if path.numbers:
+        turned = isinstance(node, cst.BinaryOperation) and args.nodes.get(0) is node.right  # `1 - x`
+        numbers = number_ranges.of_result(path, operator.name, bound, results[0].dtype, turned)
+    if heard:
+        changed = receiver if form is Form.INPLACE else out
+        emit(
+            path,
+            operator.name,
+            form,
+            node,
+            bound,
+            tensors,
+            None if is_none(out) else plain(path, out, args.nodes.get("out")),
+            results[0] if results else TensorFacts(),
+            {key: each for key, each in args.nodes.items() if isinstance(key, str)},
+            receiver if form is not Form.FUNCTION else None,
+            None if numbers is None or wrapping.is_meant(path, node, numbers, changed) else numbers,
+        )
+    elif isinstance(out, TensorValue):
+        path.reads(out)
     agreeing_sizes.learn(path, operator.name, bound)
     whole = whole_numbers.of_result(operator.name, args)
     numbers = ranges.held(numbers, results[0].dtype) if len(results) == 1 else None
@@ -145,60 +154,71 @@ def _is_batched(value: Value) -> bool:
 
 
 def _inherited(args: Arguments) -> tuple[Step, ...]:
-    """A result's story goes on from that of the operand whose layout was decided last."""
-    stories = [value.story for value in (*args.positional, *args.keywords.values()) if isinstance(value, TensorValue)]
-    telling = [story for story in stories if any("channels_last" in what or "permuted" in what for what, _ in story)]
-    return (telling or stories or [()])[0]
+    """A result's story goes on from that of the first operand whose layout was decided somewhere, else of the first."""
+    first: tuple[Step, ...] | None = None
+    for value in (*args.positional, *args.keywords.values()):
+        if isinstance(value, TensorValue):
+            first = value.story if first is None else first
+            for what, _ in value.story:
+                if "channels_last" in what or "permuted" in what:
+                    return value.story
+    return first or ()
 
 
 def _prove_together(operands: list[Value]) -> None:
     """What stands in one expression with a tensor, and has been used like one, is one."""
     tensors = [value for value in operands if isinstance(value, TensorValue)]
-    if any(tensor.proven for tensor in tensors):
+    proven = [tensor.proven for tensor in tensors]
+    if True in proven and False in proven:
         for tensor in tensors:
             tensor.prove()
 
 
-def prepared(path: Path, value: Value, node: cst.CSTNode | None) -> object:
-    """An argument for binding: a number of unknown value keeps its kind."""
+def _is_heard(path: Path, operator: Operator, form: Form, out: Value | None) -> bool:
+    """Whether some rule may want to see the call; whether `inplace=True` is among the arguments is known later."""
+    name, has_out = operator.name, not is_none(out)
+    return path.hears(name, form is Form.INPLACE, has_out) or (
+        operator.has_inplace_option and path.hears(name, True, has_out)
+    )
+
+
+def prepared(path: Path, value: Value, node: cst.CSTNode | None, heard: bool = True) -> object:
+    """An argument for binding: a number of unknown value keeps its kind. Of a tensor that no rule hears of only the facts matter."""
     if isinstance(value, Number):
         return Scalar(value.kind, value.is_settled)
-    return plain(path, value, node)
+    return plain(path, value, node, heard)
 
 
-def _proven(
-    path: Path, variant: Variant, bound: dict[str, object], args: Arguments, inputs: list[Value]
-) -> dict[str, object]:
+def _prove(
+    path: Path, variant: Variant, bound: dict[str, object], args: Arguments, inputs: list[Value], heard: bool
+) -> None:
     """Arguments of unknown type in places where torch takes tensors only are tensors."""
-    from stridelint.linter.inference.attributes import as_tensor
-
-    kinds = {parameter.name: parameter.kinds for parameter in variant.signature}
     for index, (name, value) in enumerate(bound.items()):
-        if value is not events.Unknown.UNKNOWN or kinds.get(name) != "T":
+        if value is not events.Unknown.UNKNOWN or not any(p.name == name and p.kinds == "T" for p in variant.signature):
             continue
         source = args.keywords.get(name) or (inputs[index] if index < len(inputs) else None)
         if isinstance(source, Unknown):
             tensor = as_tensor(path, source)
             tensor.prove()
-            bound[name] = plain(path, tensor, args.nodes.get(index))
+            bound[name] = plain(path, tensor, args.nodes.get(index), heard)
         elif isinstance(source, TensorValue):
             source.prove()
     for value in (*inputs, *args.keywords.values()):
         if isinstance(value, TensorValue):
             value.prove()
-    return bound
 
 
 def _of_unknown_number(path: Path, operator: Operator, args: Arguments) -> list[TensorFacts]:
     pair = joined_lists.pair(path, args)
     if pair is None:
         return []
-    positional = [prepared(path, value, None) for value in pair.positional]
-    keywords = {key: prepared(path, value, None) for key, value in pair.keywords.items() if key != "out"}
-    bound = operator.bind(positional, keywords)
-    if bound is None:
+    positional = [prepared(path, value, None, False) for value in pair.positional]
+    keywords = {key: prepared(path, value, None, False) for key, value in pair.keywords.items() if key != "out"}
+    called = operator.called(positional, keywords)
+    if called is None:
         return []
-    results = result_facts.of(path, operator, operator.variant(bound), bound)
+    bound, variant = called
+    results = result_facts.of(path, operator, variant, bound, result_facts.tensors_of(bound))
     return [joined_lists.of_any_number(operator.name, bound, each) for each in results]
 
 

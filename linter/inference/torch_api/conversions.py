@@ -21,7 +21,7 @@ from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.generic import is_concrete
-from stridelint.rules.events import Unknown as UnknownArgument
+from stridelint.rules.events import Form, Unknown as UnknownArgument
 from stridelint.rules.findings import NO_OP
 
 CASTS = {
@@ -131,6 +131,9 @@ def _copied_grad(path: Path, tensor: TensorValue, facts: TensorFacts) -> bool | 
 
 
 def _emit(call: Call, result: TensorValue, before: TensorFacts, arguments: dict[str, object]) -> None:
+    if not call.path.hears(call.name, call.form is Form.INPLACE, False):
+        call.path.reads(call.tensor)
+        return
     receiver = operand(call.path, call.tensor, call.args.nodes.get("receiver"))
     sites = {name: each for name, each in call.args.nodes.items() if isinstance(name, str)}
     emit(

@@ -27,7 +27,7 @@ from stridelint.rules import events
 from stridelint.rules.contract.dtypes import Scalar
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.ranges import Range
-from stridelint.rules.events import Copy, Form, Note, Operand, Site, TensorEvent
+from stridelint.rules.events import Copy, Form, Note, Operand, Site, TensorEvent, changes
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +42,14 @@ class Written:
         return self.program.text(self.node)
 
 
-def operand(path: Path, tensor: TensorValue, node: cst.CSTNode | None = None) -> Operand:
-    """A tensor as it takes part in an event; `node` is how the code refers to it there."""
+def operand(path: Path, tensor: TensorValue, node: cst.CSTNode | None = None, heard: bool = True) -> Operand:
+    """A tensor as it takes part in an event; `node` is how the code refers to it there.
+
+    Where no event is made (`heard` is false), only its facts matter.
+    """
     path.reads(tensor)
+    if not heard:
+        return Operand(path.facts(tensor))
     written = None if tensor.written_by is None else Note(Site(tensor.written_by[1]), tensor.written_by[0])
     wording = (tensor.name or "") if node is None else Written(path.program, node)
     story = tuple(Note(Site(where), what) for what, where in tensor.story)
@@ -81,12 +86,12 @@ def unread_copy(path: Path, tensor: TensorValue, node: cst.CSTNode | None) -> Co
     return Copy(path.program.text(made.node), source, Site(made.node), confidence)
 
 
-def plain(path: Path, value: Value | None, node: cst.CSTNode | None = None) -> object:
-    """A value as an event's argument."""
+def plain(path: Path, value: Value | None, node: cst.CSTNode | None = None, heard: bool = True) -> object:
+    """A value as an event's argument; `heard` as for `operand`."""
     if value is None:
         return None
     if isinstance(value, TensorValue):
-        return operand(path, value, node)
+        return operand(path, value, node, heard)
     if isinstance(value, Constant):
         return value.value
     if isinstance(value, SizeValue):
@@ -100,10 +105,11 @@ def plain(path: Path, value: Value | None, node: cst.CSTNode | None = None) -> o
             else None
         )
         return tuple(
-            plain(path, each, None if parts is None else parts[index].value) for index, each in enumerate(value.items)
+            plain(path, each, None if parts is None else parts[index].value, heard)
+            for index, each in enumerate(value.items)
         )
     if isinstance(value, Unknown) and value.tensor is not None and value.tensor.proven:
-        return operand(path, value.tensor, node)
+        return operand(path, value.tensor, node, heard)
     if isinstance(value, Number) and (value.fraction or value.kind != "float"):
         return Scalar(value.kind, value.is_settled)
     return events.Unknown.UNKNOWN
@@ -122,7 +128,9 @@ def emit(
     waits_for: TensorValue | None = None,
     numbers: Range | None = None,
 ) -> None:
-    """Make the event and hand it to the rules; at once, or once `waits_for` is proven to be a tensor."""
+    """Make the event and hand it to the rules that want it; at once, or once `waits_for` is proven to be a tensor."""
+    if not path.hears(op, changes(form, arguments), out is not None):
+        return
     thrown_away = node is path.discarded or isinstance(node, (cst.AugAssign, cst.Assign))
     discarded_at = Site(path.discard_site or node) if thrown_away else None
     wrapper = None if path.distributed is None else Site(path.distributed)
@@ -150,8 +158,6 @@ def emit(
         )
 
     if waits_for is not None and not waits_for.proven:
-        muted = path.muted
-        if not muted:
-            waits_for.pending.append(lambda: path.emit(make, op))
+        waits_for.pending.append(lambda: path.emit(make))
         return
-    path.emit(make, op)
+    path.emit(make)

@@ -17,15 +17,18 @@ def tensors_of(bound: Dict[str, object]) -> tuple[Operand, ...]:
     """All tensor operands, lists of them spread out."""
     found: list[Operand] = []
     for value in bound.values():
-        for each in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(each, Operand):
-                found.append(each)
+        if isinstance(value, Operand):
+            found.append(value)
+        elif isinstance(value, (tuple, list)):
+            found += [each for each in value if isinstance(each, Operand)]
     return tuple(found)
 
 
-def of(path: Path, operator: Operator, variant: Variant | None, bound: Dict[str, object]) -> list[TensorFacts]:
-    """What is known of each result."""
-    tensors = [each.facts for each in tensors_of(bound)]
+def of(
+    path: Path, operator: Operator, variant: Variant | None, bound: Dict[str, object], operands: tuple[Operand, ...]
+) -> list[TensorFacts]:
+    """What is known of each result; `operands` are the tensors among the bound arguments (see `tensors_of`)."""
+    tensors = [each.facts for each in operands]
     if variant is None or not variant.measured:
         return [TensorFacts(requires_grad=_requires_grad(path, tensors, None))]
     facts = []

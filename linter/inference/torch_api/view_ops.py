@@ -24,7 +24,7 @@ from stridelint.rules.contract import sizes, views
 from stridelint.rules.contract.dtypes import complex_of, real_of
 from stridelint.rules.contract.facts import Dims, TensorFacts
 from stridelint.rules.contract.views import Geometry
-from stridelint.rules.events import Unknown as UnknownArgument
+from stridelint.rules.events import Form, Unknown as UnknownArgument
 
 
 def view_of(
@@ -66,6 +66,9 @@ def moved(call: Call, move: Callable[[Geometry], Geometry | None], step: str = "
 
 def emitted(call: Call, result: TensorValue | None, **arguments: object) -> None:
     """Tell the rules about a view."""
+    if not call.path.hears(call.name, call.form is Form.INPLACE, False):
+        call.path.reads(call.tensor)
+        return
     receiver = operand(call.path, call.tensor, call.args.nodes.get("receiver"))
     facts = result.facts if result is not None else TensorFacts()
     emit(
