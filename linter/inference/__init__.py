@@ -89,17 +89,20 @@ def analyse(
                 readers.append((f"'{node.name.value}'", number, partial(part, program, node, owner)))
     readers.append(("custom operators", None, partial(promises.read_promises, program)))
     stopped: str | None = None
-    for what, root, read_root in readers:
-        program.imports = imports if root in following else None
-        program.listen(None if root is None or firing is None else firing.get(root))
-        try:
-            read_root()
-        except BudgetExhausted:
-            stopped = f"the step budget of {budget:,} ran out; findings may be missing"
-            break
-        except Exception as error:  # our own mistake: it costs this function, not the file
-            if until is not None or os.environ.get("STRIDELINT_TRACEBACK"):
-                raise
-            stopped = f"internal error while reading {what}, please report it: {type(error).__name__}: {error}"
+    try:
+        for what, root, read_root in readers:
+            program.imports = imports if root in following else None
+            program.listen(None if root is None or firing is None else firing.get(root))
+            try:
+                read_root()
+            except BudgetExhausted:
+                stopped = f"the step budget of {budget:,} ran out; findings may be missing"
+                break
+            except Exception as error:  # our own mistake: it costs this function, not the file
+                if until is not None or os.environ.get("STRIDELINT_TRACEBACK"):
+                    raise
+                stopped = f"internal error while reading {what}, please report it: {type(error).__name__}: {error}"
+    finally:
+        program.close()
     failures = tuple(rule_failed(rule, error) for rule, error in program.failures.items())
     return Analysis(program.reported(), stopped, failures)

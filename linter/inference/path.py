@@ -113,6 +113,7 @@ class Path:
     deciding: the statement or expression whose test is being evaluated; leaning: how that is decided where it is not known.
     unequal: differences of sizes that a comparison told not to be 0.
     numbers: between which numbers those in some memory lie; exposed: memory that is written to in ways that are not followed.
+    awaited: what may be a tensor, for which events wait.
     """
 
     def __init__(self, program: Program, prefix: tuple[bool, ...] = (), grad_mode: bool | None = True) -> None:
@@ -151,6 +152,12 @@ class Path:
         self.resized: dict[int, Callable[[], None]] = {}
         self.numbers: dict[int, Known] = {}
         self.exposed: set[int] = set()
+        self.awaited: list[TensorValue] = []
+
+    def close(self) -> None:
+        """It has ended: what still waits for a value to be a tensor never happens (why it is dropped: see `Program.close`)."""
+        for tensor in self.awaited:
+            tensor.pending.clear()
 
     def module(self, dotted: str, importer: str) -> ModuleScope | None:
         """The names of another module of the project, as they are on this path."""
@@ -158,7 +165,7 @@ class Path:
 
         if dotted not in self.modules:
             index = self.program.module_index(dotted, importer)
-            self.modules[dotted] = None if index is None else ModuleScope(index)
+            self.modules[dotted] = None if index is None else ModuleScope(self.program, index)
         return self.modules[dotted]
 
     def reads(self, tensor: TensorValue) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import libcst as cst
 
@@ -18,6 +18,9 @@ from stridelint.rules.claims import Kind
 from stridelint.rules.events import Note, Site, TensorEvent, TestEvent
 from stridelint.rules.forms.walking import children, source_code
 from stridelint.rules.rule import Finding, Rule
+
+if TYPE_CHECKING:
+    from stridelint.linter.inference.scopes import Scope
 
 MAX_TEXT = 60
 _EXITS = (cst.Return, cst.Raise, cst.Break, cst.Continue)
@@ -62,6 +65,7 @@ class Program:
     assume: facts of the inputs of models.
     until: the first finding for which this holds ends the reading.
     templates: objects as their constructors leave them, by class; each path takes a copy.
+    scopes: of modules, and of functions with functions in them, on all paths.
     """
 
     def __init__(
@@ -92,12 +96,20 @@ class Program:
         self.failures: dict[type[Rule], Exception] = {}
         self.storages = itertools.count(1)
         self.templates: dict[int, Instance] = {}
+        self.scopes: list[Scope] = []
         self.result_types: dict[object, tuple[str | None, str | None]] = {}
         self._memory: dict[tuple[str, int], object] = {}
         self._names: dict[int, tuple[set[str], bool]] = {}
         self._all = _Listening(self.rules)
         self._some: dict[frozenset[type[Rule]], _Listening] = {}
         self._now = self._all
+
+    def close(self) -> None:
+        """Nothing more is read. What names in a scope stand for refers to the scope again: without these circles all that was made,
+        the tree included, is freed at once, not when the garbage collector finds it."""
+        for scope in self.scopes:
+            scope.values.clear()
+        self.templates.clear()
 
     def listen(self, rules: frozenset[type[Rule]] | None) -> None:
         """From now on events matter to these rules only (None: all); no others can fire in what is read."""

@@ -51,6 +51,8 @@ def explore(
             if program.steps < 0:
                 raise
             return
+        finally:
+            path.close()
         for position in range(len(prefix), len(path.taken)):
             if not path.turnable[position]:
                 continue
@@ -62,7 +64,7 @@ def explore(
 
 def module_scope(program: Program, main: bool) -> ModuleScope:
     """A fresh scope of the module's names."""
-    scope = ModuleScope(program.index)
+    scope = ModuleScope(program, program.index)
     scope.values["__name__"] = Constant("__main__" if main else "module")
     scope.values["__file__"] = Constant("file.py")
     return scope

@@ -17,6 +17,7 @@ from stridelint.rules.contract.answers import Confidence
 
 if TYPE_CHECKING:
     from stridelint.linter.inference.path import Path
+    from stridelint.linter.inference.program import Program
 
 BUILTINS = frozenset(dir(builtins))
 
@@ -75,8 +76,9 @@ class Comprehension(Scope):
 class ModuleScope(Scope):
     """The module's names. Those not assigned yet on this path are evaluated from their only binding when asked for."""
 
-    def __init__(self, index: ModuleIndex) -> None:
+    def __init__(self, program: Program, index: ModuleIndex) -> None:
         super().__init__(None)
+        program.scopes.append(self)
         self.index = index
         self._pending: set[str] = set()
         self._absent: set[str] = set()

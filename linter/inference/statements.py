@@ -190,6 +190,7 @@ def _assert(path: Path, scope: Scope, node: cst.Assert) -> None:
 
 
 def _function(path: Path, scope: Scope, node: cst.FunctionDef) -> None:
+    path.program.scopes.append(scope)
     value: Value = make_function(path, scope, node)
     given = definitions.of_function(path, scope, node)
     if isinstance(value, Function):

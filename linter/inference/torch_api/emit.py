@@ -158,6 +158,7 @@ def emit(
         )
 
     if waits_for is not None and not waits_for.proven:
+        path.awaited.append(waits_for)
         waits_for.pending.append(lambda: path.emit(make))
         return
     path.emit(make)
