@@ -123,6 +123,13 @@ def tasks(batch: Batch):
     assert SilentStoreCast.places(Nodes(tree)) is not None
 
 
+def test_nothing_is_searched_for_what_the_module_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No permutation there makes a tensor channels_last."""
+    monkeypatch.setattr(TensorFlow, "follow", lambda *_: pytest.fail("searched"))
+    tree = screen.parse("def f(x, y):\n    return x.permute(0, 2, 3, 1) + y\n")
+    assert not mixes_formats(nodes_of(tree), frozenset())
+
+
 def test_long_sums_are_not_searched_again_for_each_of_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """With and without a part that decides."""
     steps = 0
@@ -138,7 +145,9 @@ def test_long_sums_are_not_searched_again_for_each_of_their_parts(monkeypatch: p
         counts = []
         for length in (100, 200):
             steps = 0
-            tree = screen.parse("def f(x, y):\n    return " + first + " + y" * length + "\n")
+            elsewhere = "def g(x):\n    return x.permute(0, 3, 1, 2)\n"
+            tree = screen.parse("def f(x, y):\n    return " + first + " + y" * length + "\n" + elsewhere)
             assert bool(mixes_formats(nodes_of(tree), frozenset())) is ("3" in first)
+            assert steps > length
             counts.append(steps)
         assert counts[1] < 3 * counts[0]

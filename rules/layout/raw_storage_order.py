@@ -129,11 +129,12 @@ again = flat.view(weight.shape)
     def places(cls, nodes: Nodes) -> frozenset[str] | None:
         """Raw memory is read, or a pointer gets into a call."""
         found = set()
+        has_pointers = not POINTERS.isdisjoint(nodes.names)
         for call, unit in nodes.calls:
             name = name_of(call.func)
             if name in READERS or (name in ("ravel", "flatten") and _has_order(call)):
                 found.add(unit)
-            elif any(
+            elif has_pointers and any(
                 name_of(each) in POINTERS
                 for arg in (*call.args, *(k.value for k in call.keywords))
                 for each in _calls(arg)

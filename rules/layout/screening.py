@@ -182,16 +182,22 @@ class ChannelsLast(TensorFlow):
     def starts(self, node: ast.expr, unit: str) -> bool | None:
         """A permutation starts it."""
         if isinstance(node, ast.Call):
-            name = name_of(node.func)
-            if name in ("permute", "movedim", "moveaxis"):
+            if name_of(node.func) in _PERMUTATIONS:
                 return True if _is_nhwc_permutation(node) else None
             return False if _cleans(node) else None
         return None
 
+    def begins(self) -> bool:
+        """Most permutations are others."""
+        return any(name_of(call.func) in _PERMUTATIONS and _is_nhwc_permutation(call) for call, _ in self._nodes.calls)
+
+
+_PERMUTATIONS = frozenset({"permute", "movedim", "moveaxis"})
+
 
 def mixes_formats(nodes: Nodes, operators: frozenset[str]) -> frozenset[str]:
     """Where an operator may get a channels_last tensor as one of several operands."""
-    if not nodes.may_convert and not {"permute", "movedim", "moveaxis"} & nodes.names:
+    if not nodes.may_convert and _PERMUTATIONS.isdisjoint(nodes.names):
         return frozenset()
     if nodes.may_convert:
         return frozenset(unit for _, unit in (*nodes.operations, *nodes.compared)) | {
@@ -238,6 +244,10 @@ class _Moved(TensorFlow):
             return True if name in _MOVES and _moves_last_to_front(node) else False if _cleans(node) else None
         return None
 
+    def begins(self) -> bool:
+        """Most permutations are others."""
+        return any(name_of(call.func) in _MOVES and _moves_last_to_front(call) for call, _ in self._nodes.calls)
+
 
 _MOVES = frozenset({"permute", "transpose", "movedim", "moveaxis"})
 
@@ -273,6 +283,10 @@ class _Batched(Flow):
             adds = any(isinstance(each, ast.Constant) and each.value is None for each in parts)
             return True if adds and self.moved.holds(node.value, unit) else None
         return None
+
+    def begins(self) -> bool:
+        """No other tensors matter."""
+        return self.moved.is_possible
 
 
 def batches_of_one(nodes: Nodes) -> frozenset[str]:

@@ -57,13 +57,40 @@ def arguments_of(call: ast.Call) -> Iterator[ast.expr]:
         yield keyword.value
 
 
-def expressions_in(node: ast.AST) -> Iterator[ast.expr]:
+# Fields that hold no nodes, or only such as tell nothing.
+_LEAVES = frozenset(
+    """ctx op ops arg name names asname module level rest kwd_attrs id attr type_comment kind simple conversion is_async
+    type_ignores str""".split()
+)
+
+
+# What was found so far; these hold no node, and nodes that `_LEAVES` would leave out.
+_fields: dict[type[ast.AST], tuple[str, ...]] = {
+    ast.MatchSingleton: (),
+    ast.Import: ("names",),
+    ast.ImportFrom: ("names",),
+}
+
+
+def fields_of(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a kind of node that may hold nodes."""
+    found = _fields.get(kind)
+    if found is None:
+        found = _fields[kind] = tuple(field for field in kind._fields if field not in _LEAVES)
+    return found
+
+
+def expressions_in(node: ast.AST) -> list[ast.expr]:
     """The expressions directly below a node."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.expr):
-            yield child
-        elif isinstance(child, (ast.comprehension, ast.keyword, ast.slice)):
-            yield from expressions_in(child)
+    found: list[ast.expr] = []
+    for field in fields_of(type(node)):
+        value = getattr(node, field, None)
+        for child in value if type(value) is list else (value,):
+            if isinstance(child, ast.expr):
+                found.append(child)
+            elif isinstance(child, (ast.comprehension, ast.keyword)):
+                found += expressions_in(child)
+    return found
 
 
 def integer_of(node: ast.expr) -> int | None:

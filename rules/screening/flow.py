@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import TypeAlias
 
 from stridelint.rules.screening.definitions import Key
@@ -32,15 +33,27 @@ class Flow:
         """Whether a value has the property by itself (True), surely has not (False), or as its parts have it (None)."""
         raise NotImplementedError
 
+    def begins(self) -> bool:
+        """Whether anything in the module starts it, where that is quickly told; asked once."""
+        return True
+
+    @functools.cached_property
+    def is_possible(self) -> bool:
+        """Whether a value may have the property at all. What other files make is followed to where it is used, whatever it is."""
+        return bool(self._nodes.makers) or self.begins()
+
     def follow(self, node: ast.expr, unit: str) -> Steps:
         """Whether a value has the property; or the expressions and names any of which may bring it."""
         answer = self.starts(node, unit)
         if answer is not None:
             return answer
-        if isinstance(node, ast.Name):
-            return [(unit, node.id), ("", node.id)]
-        if isinstance(node, ast.Attribute):
-            return [("", node.attr), node.value]
+        kind = type(node)
+        if kind is ast.Name:
+            return [(unit, node.id), ("", node.id)]  # type: ignore[attr-defined]
+        if kind is ast.Constant:
+            return False
+        if kind is ast.Attribute:
+            return [("", node.attr), node.value]  # type: ignore[attr-defined]
         if isinstance(node, ast.Call):
             steps: list[ast.expr | Key] = [("", name_of(node.func) + "()")]
             steps += [("", name + "()") for name in self._defined.picked(node.func, unit)]
@@ -51,25 +64,33 @@ class Flow:
             if self._defined.may_call_object(node.func):  # a module, say
                 steps += [("", "forward()"), ("", "__call__()")]
             return steps
-        return [node.body] if isinstance(node, ast.Lambda) else list(expressions_in(node))
+        if isinstance(node, ast.Lambda):
+            return [node.body]
+        found: list[ast.expr | Key] = []
+        found += expressions_in(node)
+        return found
 
     def holds(self, node: ast.expr, unit: str) -> bool:
         """Whether an expression's value may have the property."""
+        if not self.is_possible:
+            return False
         reached_from: dict[Key, Key | None] = {}
         seen = {(id(node), unit)}  # a default (`n=n`) or an annotation may lead back to itself
         waiting: list[tuple[ast.expr, str, Key | None]] = [(node, unit, None)]
+        fruitless, fruitful, makers = self._fruitless, self._fruitful, self._nodes.makers
         while waiting:
             each, place, origin = waiting.pop()
-            if (id(each), place) in self._fruitless:
+            here = (id(each), place)
+            if here in fruitless:
                 continue
-            is_known = (id(each), place) in self._fruitful
-            steps = is_known or self._is_made_elsewhere(each, place) or self.follow(each, place)
+            steps: Steps = here in fruitful or (bool(makers) and self._is_made_elsewhere(each, place))
+            steps = steps or self.follow(each, place)
             found = steps is True
             for step in () if isinstance(steps, bool) else steps:
-                if isinstance(step, ast.AST):
+                if type(step) is not tuple:
                     if (id(step), place) not in seen:
                         seen.add((id(step), place))
-                        waiting.append((step, place, origin))
+                        waiting.append((step, place, origin))  # type: ignore[arg-type]
                 elif step in self._has:
                     found = True
                     break
@@ -80,16 +101,16 @@ class Flow:
                 while origin is not None:
                     self._has.add(origin)
                     origin = reached_from[origin]
-                self._fruitful.add((id(node), unit))
+                fruitful.add((id(node), unit))
                 return True
         self._has_not.update(reached_from)
-        self._fruitless.update(seen)
+        fruitless.update(seen)
         return False
 
     def _is_made_elsewhere(self, node: ast.expr, unit: str) -> bool:
         """Whether a function of another file makes it, of nothing that this file gives it but constants."""
         makers = self._nodes.makers
-        if not (makers and isinstance(node, ast.Call) and root_of(node.func) in makers):
+        if not (isinstance(node, ast.Call) and root_of(node.func) in makers):
             return False
         if name_of(node.func)[:1].isupper() or any(not isinstance(each, ast.Constant) for each in arguments_of(node)):
             return False  # objects of classes are no tensors

@@ -6,7 +6,7 @@ import ast
 import functools
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stridelint.rules.screening.expressions import arguments_of, name_of, parameter_names
+from stridelint.rules.screening.expressions import arguments_of, fields_of, name_of, parameter_names
 from stridelint.rules.screening.words import MAX_STRING, STORE, Words, said
 
 if TYPE_CHECKING:
@@ -33,21 +33,6 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/=", ast.FloorDiv: "//=", ast.Mod: "%=", ast.Pow: "**=", ast.MatMult: "@=",
     ast.BitAnd: "&=", ast.BitOr: "|=", ast.BitXor: "^=", ast.LShift: "<<=", ast.RShift: ">>=",
 }  # fmt: skip
-# Fields that hold no nodes, or only such as tell nothing.
-_LEAVES = frozenset(
-    """ctx op ops arg name names asname module level rest kwd_attrs id attr type_comment kind simple conversion is_async
-    type_ignores str""".split()
-)
-
-
-@functools.cache
-def _fields_of(kind: type[ast.AST]) -> tuple[str, ...]:
-    """The fields of a kind of node that may hold nodes."""
-    if kind is ast.MatchSingleton:
-        return ()
-    if kind is ast.ImportFrom or kind is ast.Import:
-        return ("names",)
-    return tuple(field for field in kind._fields if field not in _LEAVES)
 
 
 SomeFlow = TypeVar("SomeFlow", bound="Flow")
@@ -106,7 +91,7 @@ class Nodes:
         while level:
             below: list[Any] = []
             for node in level:
-                kind = type(node)
+                kind: type[ast.AST] = type(node)
                 if kind is ast.Name:
                     variables.add(node.id)
                 elif kind is ast.Attribute:
@@ -145,7 +130,7 @@ class Nodes:
                     self._definition(node, unit, depth)
                 elif node is not None:  # `**more` in a display has no key, a parameter perhaps no default
                     self._other(node, unit, function)
-                    for field in _fields_of(kind):
+                    for field in fields_of(kind):
                         value = getattr(node, field, None)
                         if type(value) is list:
                             below += value
