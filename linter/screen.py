@@ -9,6 +9,7 @@ Words look like code, see `rules.screening.words`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +29,7 @@ _SPACE = re.compile(rb"[ \t]+(?=[(=])")  # `out = x` and `x.view (1)` hold the w
 _NAMED_TORCH = re.compile(r"\n(?:\.?torch\n|\"torch|import [^\n]*torch)")
 _ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without importing ast
 
+
 def may_use_torch(data: bytes) -> bool:
     """Whether the bytes mention torch anywhere."""
     return TORCH.encode() in data
@@ -43,11 +45,21 @@ def mentions(data: bytes, rules: Iterable[type[Rule]]) -> bool:
     """Whether the bytes hold a word of any rule, and torch."""
     if not may_use_torch(data):
         return False
-    words = {word.encode() for rule in rules for word in rule.words or ("",)}
+    words = _searched(frozenset(rule.words for rule in rules))
     if any(word in data for word in words):
         return True
     closed = _SPACE.sub(b"", data)
     return any(word in closed for word in words)
+
+
+@functools.lru_cache(maxsize=4)
+def _searched(words: frozenset[tuple[str, ...]]) -> tuple[bytes, ...]:
+    """What to search for in place of the words of rules: the short ones first, as they occur most, and none that holds another."""
+    found: list[str] = []
+    for word in sorted({word for each in words for word in each or ("",)}, key=lambda word: (len(word), word)):
+        if not any(part in word for part in found):
+            found.append(word)
+    return tuple(word.encode() for word in found)
 
 
 # How many objects may come up before garbage is looked for.
