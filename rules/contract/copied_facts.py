@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from stridelint.rules.contract import copies, generic
-from stridelint.rules.contract.alike import once_alike
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import Dims, TensorFacts
@@ -23,8 +22,7 @@ def format_strides_of(facts: TensorFacts, memory_format: str) -> Dims | None:
     if shape is None:
         return None
     source = facts if memory_format == PRESERVE else facts.but(strides=())
-    groups = (shape, source.strides)
-    return once_alike(("copy", memory_format), groups, lambda: lift_strides(compute, shape, [source], shape))
+    return lift_strides(compute, shape, [source], shape, about=("copy", memory_format))
 
 
 def cloned(facts: TensorFacts, memory_format: str = PRESERVE) -> TensorFacts:

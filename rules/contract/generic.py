@@ -3,18 +3,18 @@
 The engine's functions are exact on numbers. Where sizes are symbols, the same function is asked on several instances:
 every unknown size becomes a small number >= 2 (distinct, and rich in divisors, so that `c // groups` stays exact). An
 answer that all instances agree on holds except for sizes of 0 or 1, which is what `Confidence.LIKELY` means. Numbers that
-stand next to the symbols get instances of their own, since an axis may turn out to have just that size. Each instance is
-also a witness: the probe can build it.
+stand next to the symbols get instances of their own, since an axis may turn out to have just that size.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stridelint.rules.contract import sizes
+from stridelint.rules.contract.alike import answered_alike, once_alike
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import Dims, TensorFacts
 
@@ -32,11 +32,10 @@ _LARGEST_SCALE = 4096
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """An answer, how sure it is, and an instance of the tensors on which it can be observed."""
+    """An answer, and how sure it is."""
 
     answer: Answer
     confidence: Confidence
-    witness: tuple[TensorFacts, ...] = ()
 
 
 UNKNOWN = Judgement(Answer.UNKNOWN, Confidence.POSSIBLE)
@@ -86,9 +85,8 @@ def _instances(
         for groups in ([tensor.shape for tensor in tensors], [tensor.strides for tensor in tensors], result, extra)
     )
     groups = [*shapes, *strides, *made, *asked]
-    names: list[sizes.Atom] = []
-    for dim in itertools.chain.from_iterable(groups):
-        names += [atom for atom in sorted(sizes.leaves(dim), key=lambda atom: atom.identity) if atom not in names]
+    unknown = [dim for group in groups for dim in group if isinstance(dim, sizes.Size)]
+    names = list(dict.fromkeys(atom for dim in unknown for atom in dim.leaves))
     special = _special_numbers(shapes, strides, asked) if names else []
     if (1 + len(special)) ** len(names) > _MOST_SPECIAL and any(
         isinstance(d, int) and d > 1 for group in strides for d in group
@@ -96,24 +94,26 @@ def _instances(
         return  # Unknown sizes behind known strides: too many ways in which they may fit together.
     for values in _assignments(names, groups, special):
         try:
-            numbers = [tuple(sizes.evaluate(dim, values) for dim in group) for group in groups]
+            drawn = [sizes.evaluate(dim, values) for dim in unknown]
         except ValueError:
             continue
-        if not _is_typical(groups, numbers):
-            continue
-        rest = iter(numbers)
-        filled = [tensor if tensor.shape is None else tensor.but(shape=next(rest)) for tensor in tensors]
-        filled = [tensor if tensor.strides is None else tensor.but(strides=next(rest)) for tensor in filled]
+        if drawn and min(drawn) < 2:
+            continue  # `LIKELY` leaves sizes below 2 out (negative sizes are not sizes at all).
+        draw = iter(drawn)
+        numbers = [tuple([dim if isinstance(dim, int) else next(draw) for dim in group]) for group in groups]
+        rest, steps = iter(numbers), iter(numbers[len(shapes) :])
+        filled = [
+            tensor.but(
+                shape=None if tensor.shape is None else next(rest),
+                strides=None if tensor.strides is None else next(steps),
+            )
+            for tensor in tensors
+        ]
+        rest = iter(numbers[len(shapes) + len(strides) :])
         everything = dict(values)
         for atom, size in bound.items():
             everything[atom] = sizes.evaluate(size, values)
         yield _Instance(everything, tuple(filled), tuple(rest))
-
-
-def _is_typical(groups: Sequence[Dims], numbers: Sequence[tuple[int, ...]]) -> bool:
-    """No unknown size has become less than 2, which `LIKELY` leaves out (negative sizes are not sizes at all)."""
-    pairs = zip(itertools.chain.from_iterable(groups), itertools.chain.from_iterable(numbers))
-    return all(isinstance(dim, int) or number >= 2 for dim, number in pairs)
 
 
 def _assignments(
@@ -197,19 +197,38 @@ def judge(
     tensors: Sequence[TensorFacts],
     *extra: Dims,
     broadcast: bool = False,
+    about: Hashable = None,
 ) -> Judgement:
     """Ask a question that is exact on numbers about tensors whose sizes may be symbols.
 
     `question(tensors, extra)` gets concrete facts; it returns None where an instance is not a legal call (it is then
     ignored). Tensors without known shape and strides: UNKNOWN.
+
+    Args:
+        about: names the question, where shapes and strides are all that decides it: it is then asked once of sizes that are alike.
     """
     if any(tensor.shape is None or tensor.strides is None for tensor in tensors):
         return UNKNOWN
+    if about is None:
+        return _judged(question, tensors, extra, broadcast)
+    groups = [*_geometry(tensors), *extra]
+    return answered_alike((about, len(tensors)), groups, lambda: _judged(question, tensors, extra, broadcast))
+
+
+def _geometry(tensors: Sequence[TensorFacts]) -> list[Dims | None]:
+    return [dims for tensor in tensors for dims in (tensor.shape, tensor.strides)]
+
+
+def _judged(
+    question: Callable[[tuple[TensorFacts, ...], Numbers], bool | None],
+    tensors: Sequence[TensorFacts],
+    extra: Sequence[Dims],
+    broadcast: bool,
+) -> Judgement:
     certain = all(is_concrete(tensor) for tensor in tensors) and all(
         isinstance(dim, int) for group in extra for dim in group
     )
     answers: set[bool] = set()
-    witness: tuple[TensorFacts, ...] = ()
     for one in _instances(tensors, extra, broadcast):
         answer = question(one.tensors, one.extra)
         if answer is None:
@@ -217,10 +236,9 @@ def judge(
         answers.add(answer)
         if len(answers) > 1:
             return UNKNOWN
-        witness = witness or one.tensors
     if not answers:
         return UNKNOWN
-    return Judgement(Answer.of(answers.pop()), Confidence.CERTAIN if certain else Confidence.LIKELY, witness)
+    return Judgement(Answer.of(answers.pop()), Confidence.CERTAIN if certain else Confidence.LIKELY)
 
 
 def strides_in_order(shape: Dims, order: Sequence[int]) -> Dims:
@@ -239,14 +257,31 @@ def lift_strides(
     tensors: Sequence[TensorFacts],
     *extra: Dims,
     broadcast: bool = False,
+    about: Hashable = None,
 ) -> Dims | None:
     """Strides of a result of `shape`, computed exactly on numbers and carried over to symbolic sizes.
 
     `compute(tensors, extra)` returns the result's strides for concrete facts, or None where the call is not legal.
     A symbolic stride is known where one formula (a product of sizes, or a stride of an operand) fits all instances.
+
+    Args:
+        about: names the computation, where sizes and strides are all that decides it (see `judge`).
     """
     if any(tensor.shape is None or tensor.strides is None for tensor in tensors):
         return None
+    if about is None:
+        return _lifted(compute, shape, tensors, extra, broadcast)
+    groups = [shape, *_geometry(tensors), *extra]
+    return once_alike((about, len(tensors)), groups, lambda: _lifted(compute, shape, tensors, extra, broadcast))
+
+
+def _lifted(
+    compute: Callable[[tuple[TensorFacts, ...], Numbers], tuple[int, ...] | None],
+    shape: Dims,
+    tensors: Sequence[TensorFacts],
+    extra: Sequence[Dims],
+    broadcast: bool,
+) -> Dims | None:
     measured: list[tuple[_Instance, tuple[int, ...]]] = []
     for one in _instances(tensors, extra, broadcast, [shape]):
         strides = compute(one.tensors, one.extra[1:])

@@ -46,12 +46,6 @@ def _iterated(tensors: Sequence[TensorFacts], casts: Sequence[bool | None], shap
 
 
 def _operand_strides(shape: Dims, tensors: Sequence[TensorFacts], casts: Sequence[bool | None]) -> Dims | None:
-    groups = [shape, *(dims for tensor in tensors for dims in (tensor.shape, tensor.strides))]
-    question = ("elementwise", tuple(casts))
-    return once_alike(question, groups, lambda: _computed_operand_strides(shape, tensors, casts))
-
-
-def _computed_operand_strides(shape: Dims, tensors: Sequence[TensorFacts], casts: Sequence[bool | None]) -> Dims | None:
     undecided = False
 
     def compute(filled: tuple[TensorFacts, ...], extra: generic.Numbers) -> Ints | None:
@@ -90,13 +84,19 @@ def elementwise(operands: Sequence[Operand], *, to_float: bool = False, conditio
     casts = [False] * conditions + _casts(operands[conditions:], dtype, device)
     if to_float and dtype is None:
         casts = [None if cast is False and device in (None, "cpu") else cast for cast in casts]
-    strides = _operand_strides(shape, filled, casts)
-    if strides is None:
-        strides = _decided_by_first(shape, filled)
-    elif any(isinstance(size, sizes.Size) for tensor in filled for size in tensor.shape or ()):
-        if not any(isinstance(size, sizes.Size) for size in shape):
-            strides = strides if _holds_for_ones(shape, filled, casts, strides) else None
+    groups = [shape, *(dims for tensor in filled for dims in (tensor.shape, tensor.strides))]
+    strides = once_alike(("elementwise", *casts), groups, lambda: _strides(shape, filled, casts))
     return facts.but(shape=shape, strides=strides)
+
+
+def _strides(shape: Dims, tensors: Sequence[TensorFacts], casts: Sequence[bool | None]) -> Dims | None:
+    strides = _operand_strides(shape, tensors, casts)
+    if strides is None:
+        return _decided_by_first(shape, tensors)
+    if any(isinstance(size, sizes.Size) for tensor in tensors for size in tensor.shape or ()):
+        if not any(isinstance(size, sizes.Size) for size in shape):
+            return strides if _holds_for_ones(shape, tensors, casts, strides) else None
+    return strides
 
 
 def _decided_by_first(shape: Dims, tensors: Sequence[TensorFacts]) -> Dims | None:
@@ -173,4 +173,8 @@ def result_of(layout_class: str, operands: Sequence[TensorFacts], shape: Dims | 
         return result_strides(layout_class, [pair(tensor) for tensor in filled], extra[0])
 
     read = [] if layout_class == "drops" else operands[:1] if layout_class == "channels_last" else operands
-    return facts.but(strides=lift_strides(compute, shape, read, shape, broadcast=layout_class == "follows"))
+    return facts.but(
+        strides=lift_strides(
+            compute, shape, read, shape, broadcast=layout_class == "follows", about=("result", layout_class)
+        )
+    )

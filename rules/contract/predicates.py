@@ -40,7 +40,11 @@ def is_contiguous(facts: TensorFacts, memory_format: str = CONTIGUOUS) -> Judgem
         and (0 in facts.shape or all(dim == 1 for dim in facts.shape))
     ):
         return certainly(True)
-    return judge(lambda tensors, _: layout.is_contiguous(*pair(tensors[0]), memory_format), [facts])
+    return judge(
+        lambda tensors, _: layout.is_contiguous(*pair(tensors[0]), memory_format),
+        [facts],
+        about=("contiguous", memory_format),
+    )
 
 
 def is_only(facts: TensorFacts, memory_format: str, other: str = CONTIGUOUS) -> Judgement:
@@ -56,7 +60,7 @@ def is_dense(facts: TensorFacts) -> Judgement:
     """Whether the tensor is non-overlapping and dense."""
     if facts.shape is not None and (0 in facts.shape or all(dim == 1 for dim in facts.shape)):
         return certainly(True)
-    return judge(lambda tensors, _: layout.is_non_overlapping_and_dense(*pair(tensors[0])), [facts])
+    return judge(lambda tensors, _: layout.is_non_overlapping_and_dense(*pair(tensors[0])), [facts], about="dense")
 
 
 def suggests(facts: TensorFacts, memory_format: str) -> Judgement:
@@ -65,7 +69,11 @@ def suggests(facts: TensorFacts, memory_format: str) -> Judgement:
         return certainly(memory_format == CONTIGUOUS)
     if facts.shape is not None and 0 in facts.shape:
         return certainly(memory_format == CONTIGUOUS)
-    return judge(lambda tensors, _: layout.suggest_memory_format(*pair(tensors[0])) == memory_format, [facts])
+    return judge(
+        lambda tensors, _: layout.suggest_memory_format(*pair(tensors[0])) == memory_format,
+        [facts],
+        about=("suggests", memory_format),
+    )
 
 
 def format_raises(facts: TensorFacts, memory_format: str) -> Judgement:

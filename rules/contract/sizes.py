@@ -58,19 +58,23 @@ class Atom:
             raise ValueError("a size is divided by zero")
         return left // right if self.operator == "//" else left % right
 
-    def leaves(self) -> frozenset[Atom]:
+    @property
+    def leaves(self) -> tuple[Atom, ...]:
         """The named sizes it is computed from."""
-        return frozenset([self]) if not self.operator else leaves(self.left) | leaves(self.right)
+        if not self.operator:
+            return (self,)
+        return tuple(atom for side in (self.left, self.right) if isinstance(side, Size) for atom in side.leaves)
 
 
 class Size:
     """An integer that is not known, as a polynomial over atoms."""
 
-    __slots__ = ("symbol", "terms")
+    __slots__ = ("_leaves", "symbol", "terms")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         """symbol: the atom when the size is just one named unknown."""
         self.symbol: Atom | None = None
+        self._leaves: tuple[Atom, ...] | None = None
         if len(terms) > 1:
             self.terms = tuple(sorted(terms.items(), key=_by_length))
             return
@@ -83,6 +87,17 @@ class Size:
     def fresh(cls, name: str = "?") -> Size:
         """A new unknown size; `name` is for messages."""
         return cls({(Atom(name),): 1})
+
+    @property
+    def leaves(self) -> tuple[Atom, ...]:
+        """The named unknown sizes that it is computed from, in the order in which they stand in it."""
+        if self._leaves is None:
+            found: dict[Atom, None] = {}
+            for atoms, _ in self.terms:
+                for atom in atoms:
+                    found.update(dict.fromkeys(atom.leaves))
+            self._leaves = tuple(found)
+        return self._leaves
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Size) and self.terms == other.terms
@@ -117,10 +132,11 @@ def _terms(size: SizeLike) -> dict[Monomial, int]:
 
 
 def _build(terms: dict[Monomial, int]) -> SizeLike:
-    terms = {atoms: factor for atoms, factor in terms.items() if factor}
+    if 0 in terms.values():
+        terms = {atoms: factor for atoms, factor in terms.items() if factor}
     if not terms:
         return 0
-    if list(terms) == [()]:
+    if len(terms) == 1 and () in terms:
         return terms[()]
     return Size(terms)
 
@@ -137,12 +153,14 @@ def add(left: SizeLike, right: SizeLike) -> SizeLike:
 
 def multiply(left: SizeLike, right: SizeLike) -> SizeLike:
     """left * right."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left * right
     if isinstance(left, int):
+        if isinstance(right, int):
+            return left * right
         left, right = right, left
     if isinstance(right, int):
-        return left if right == 1 else _build({atoms: factor * right for atoms, factor in _terms(left).items()})
+        if right in (0, 1):
+            return left if right else 0
+        return Size({atoms: factor * right for atoms, factor in _terms(left).items()})
     terms: dict[Monomial, int] = {}
     for atoms_left, factor_left in _terms(left).items():
         for atoms_right, factor_right in _terms(right).items():
@@ -241,15 +259,12 @@ def divisors(size: SizeLike) -> frozenset[int]:
     return found
 
 
+_NO_LEAVES: frozenset[Atom] = frozenset()
+
+
 def leaves(size: SizeLike) -> frozenset[Atom]:
     """The named unknown sizes that `size` is computed from."""
-    if isinstance(size, int):
-        return frozenset()
-    found: frozenset[Atom] = frozenset()
-    for atoms, _ in size.terms:
-        for atom in atoms:
-            found |= atom.leaves()
-    return found
+    return _NO_LEAVES if isinstance(size, int) else frozenset(size.leaves)
 
 
 def evaluate(size: SizeLike, values: Mapping[Atom, int]) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from stridelint.rules.contract import generic, joins, layout, reshaping, sizes
-from stridelint.rules.contract.alike import once_alike
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.dtypes import kind_of, result_kind, result_type
 from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
@@ -58,7 +57,7 @@ def _cannot_view(facts: TensorFacts, shape: Dims) -> Judgement:
         possible = reshaping.is_view_possible(*pair(tensors[0]), extra[0])
         return None if possible is None else not possible
 
-    judgement = judge(question, [facts], shape)
+    judgement = judge(question, [facts], shape, about="cannot view")
     # Where the numbers of elements are not one and the same expression, sizes that the instances take for different
     # ones may be equal after all: `x.view(n, -1, d)` gives back an axis of size d that was read from another tensor.
     same = facts.shape is not None and sizes.product(facts.shape) == sizes.product(shape)
@@ -78,8 +77,7 @@ def _view_strides(facts: TensorFacts, shape: Dims) -> Dims | None:
             return None
         return reshaping.view_strides(own, strides, extra[0])
 
-    groups = (facts.shape, facts.strides, shape)
-    strides = once_alike("view", groups, lambda: lift_strides(compute, shape, [facts], shape))
+    strides = lift_strides(compute, shape, [facts], shape, about="view")
     # Sizes of other names, none of whose instances fit: legal calls have equally many elements all the same.
     return generic.strides_in_order(shape, range(len(shape))) if strides is None and _is_one_run(facts) else strides
 
@@ -147,7 +145,7 @@ def _joined(
         fitted = [_fitted(tensor, (*shape[:at], None, *shape[at + 1 :])) for tensor in tensors]
     else:
         fitted = [_fitted(tensor, shape[:at] + shape[at + 1 :]) for tensor in tensors]
-    strides = lift_strides(compute, shape, fitted)
+    strides = lift_strides(compute, shape, fitted, about=(join_strides, dim))
     if strides is None and join_shapes is joins.cat_shape and any(_is_row_major(tensor) for tensor in tensors):
         strides = generic.strides_in_order(shape, range(len(shape))) if 0 not in shape else None
     return facts.but(shape=shape, strides=strides)

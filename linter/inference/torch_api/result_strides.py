@@ -115,7 +115,8 @@ def _conv(bound: Bound, shape: Dims) -> Dims | None:
         return convolution.conv_strides((a, b), (c, d), extra[0], groups=number_of_groups, dtype=source.facts.dtype)
 
     tensors = [source.facts] if apart else [source.facts, weight.facts]
-    return generic.lift_strides(compute, shape, tensors, shape)
+    about = ("convolution", groups, source.facts.dtype, *[(each.shape, each.strides) for each in known])
+    return generic.lift_strides(compute, shape, tensors, shape, about=about)
 
 
 def _spectrum(bound: Bound, shape: Dims) -> Dims | None:
