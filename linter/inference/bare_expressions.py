@@ -29,10 +29,14 @@ class ExpressionConverter:
         """An expression; None for None."""
         if node is None:
             return None
-        convert = _EXPRESSIONS.get(type(node))
-        if convert is None:
-            raise Unsupported(type(node).__name__)
-        made = convert(self, node)
+        kind = type(node)
+        if kind is ast.Name:  # every third node
+            made = bare.name(node.id)  # type: ignore[attr-defined]
+        else:
+            convert = _EXPRESSIONS.get(kind)
+            if convert is None:
+                raise Unsupported(kind.__name__)
+            made = convert(self, node)
         self.sources[id(made)] = node
         return made
 
@@ -67,8 +71,8 @@ class ExpressionConverter:
         parts, last_comma = [inside], None
         if isinstance(inside, ast.Tuple) and inside.elts and _position(inside) == _position(inside.elts[0]):
             parts = inside.elts  # without parentheses
-            last_comma = bare.comma() if len(parts) == 1 else None
-        commas = [*(bare.comma() for _ in parts[1:]), last_comma]
+            last_comma = bare.COMMA if len(parts) == 1 else None
+        commas = [*[bare.COMMA] * (len(parts) - 1), last_comma]
         elements = [bare.subscript_element(self._slice(each), comma) for each, comma in zip(parts, commas)]
         return bare.subscript(self.expression(node.value), elements)
 
@@ -80,14 +84,14 @@ class ExpressionConverter:
         return bare.index(self.expression(node), None)
 
     def _boolean(self, node: ast.BoolOp) -> Any:
-        make = bare.OPERATORS[type(node.op)]
+        operator = bare.OPERATORS[type(node.op)]
         return functools.reduce(
-            lambda left, right: bare.boolean(left, make(), right), (self.expression(each) for each in node.values)
+            lambda left, right: bare.boolean(left, operator, right), (self.expression(each) for each in node.values)
         )
 
     def _comparison(self, node: ast.Compare) -> Any:
         targets = [
-            bare.comparison_target(bare.OPERATORS[type(operator)](), self.expression(each))
+            bare.comparison_target(bare.OPERATORS[type(operator)], self.expression(each))
             for operator, each in zip(node.ops, node.comparators)
         ]
         return bare.comparison(self.expression(node.left), targets)
@@ -181,10 +185,10 @@ _EXPRESSIONS: dict[type[ast.AST], Callable[[ExpressionConverter, Any], Any]] = {
     ast.Call: ExpressionConverter._call,
     ast.Subscript: ExpressionConverter._subscript,
     ast.BinOp: lambda self, node: bare.binary(
-        self.expression(node.left), bare.OPERATORS[type(node.op)](), self.expression(node.right)
+        self.expression(node.left), bare.OPERATORS[type(node.op)], self.expression(node.right)
     ),
     ast.BoolOp: ExpressionConverter._boolean,
-    ast.UnaryOp: lambda self, node: bare.unary(bare.OPERATORS[type(node.op)](), self.expression(node.operand)),
+    ast.UnaryOp: lambda self, node: bare.unary(bare.OPERATORS[type(node.op)], self.expression(node.operand)),
     ast.Compare: ExpressionConverter._comparison,
     ast.IfExp: lambda self, node: bare.if_expression(
         self.expression(node.test), self.expression(node.body), self.expression(node.orelse)

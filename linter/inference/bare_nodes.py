@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,25 +10,43 @@ import libcst as cst
 
 from stridelint.rules.forms.walking import fields_of
 
-_set = object.__setattr__
-
 
 class Unsupported(Exception):
     """Syntax that is left to LibCST's own parser."""
 
 
 def maker(kind: type[cst.CSTNode], *given: str) -> Callable[..., Any]:
-    """A function that makes nodes of a kind from the values of these fields; its other fields are None."""
+    """A function that makes nodes of a kind from the values of these fields; its other fields are None.
+
+    Each field is a slot, which its descriptor sets also in a node that is frozen. Most nodes have one field or two.
+    """
     names = (*given, *(name for name in fields_of(kind) or () if name not in given))
+    setters = [getattr(kind, name).__set__ for name in names]
     rest = (None,) * (len(names) - len(given))
+    new = object.__new__
 
     def make(*values: object) -> cst.CSTNode:
-        node = kind.__new__(kind)
-        for name, value in zip(names, values + rest):
-            _set(node, name, value)
+        node = new(kind)
+        for set_field, value in zip(setters, values + rest):
+            set_field(node, value)
         return node
 
-    return make
+    if rest or len(setters) not in (1, 2):
+        return make
+    set_first, set_last = setters[0], setters[-1]
+
+    def make_of_one(value: object) -> cst.CSTNode:
+        node = new(kind)
+        set_first(node, value)
+        return node
+
+    def make_of_two(first: object, last: object) -> cst.CSTNode:
+        node = new(kind)
+        set_first(node, first)
+        set_last(node, last)
+        return node
+
+    return make_of_one if len(setters) == 1 else make_of_two
 
 
 name = maker(cst.Name, "value")
@@ -73,7 +90,7 @@ star_parameter = maker(cst.ParamStar)
 annotation = maker(cst.Annotation, "annotation")
 as_name = maker(cst.AsName, "name")
 asynchronous = maker(cst.Asynchronous)
-comma = maker(cst.Comma)
+COMMA = maker(cst.Comma)()
 dot = maker(cst.Dot)
 
 line = maker(cst.SimpleStatementLine, "body")
@@ -140,7 +157,7 @@ def _by_kind(kinds: Mapping[Any, Any]) -> dict[type[ast.AST], Callable[[], Any]]
     return {kind: maker(made) for kind, made in kinds.items()}
 
 
-# Operators, by the kind that the stdlib has for them.
-OPERATORS = _by_kind({**_BINARY, **_OTHER_OPERATORS})
-OPERATORS[ast.NotEq] = functools.partial(maker(cst.NotEqual, "value"), "!=")
+# Operators, by the kind that the stdlib has for them. One node stands for all of a kind: nothing tells them apart.
+OPERATORS: dict[type[ast.AST], Any] = {kind: make() for kind, make in _by_kind({**_BINARY, **_OTHER_OPERATORS}).items()}
+OPERATORS[ast.NotEq] = maker(cst.NotEqual, "value")("!=")
 AUGMENTED = _by_kind(_AUGMENTED)
