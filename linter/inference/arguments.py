@@ -66,7 +66,7 @@ def bind(path: Path, scope: Scope, function: Function, args: Arguments) -> bool:
             scope.values[name] = Unknown(name)
         else:
             scope.values[name] = _default(path, function, param)
-    if isinstance(params.star_arg, cst.Param):
+    if type(params.star_arg) is cst.Param:
         scope.values[params.star_arg.name.value] = Sequence(None if args.unknown_star else rest, "tuple")
     elif rest:
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference import named_tuples, refilled
-from stridelint.linter.inference.bindings import dotted_name
+from stridelint.linter.inference.bindings import bound_names, dotted_name
 from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.objects import Arguments, BoundMethod, Class, Function, Instance, Super
 from stridelint.linter.inference.path import Path
@@ -143,12 +143,13 @@ _OBJECT_METHODS = frozenset(
 def class_attribute(path: Path, cls: Class, name: str, instance: Instance | None = None) -> Value | None:
     """A method or class-level assignment of a class or its bases in the file; None if there is none."""
     for owner in cls.linearized():
-        for statement in owner.node.body.body:
-            if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
+        if name in owner.attributes:
+            return owner.attributes[name]
+        for statement in path.program.once(owner.node, _by_name, owner.node).get(name, ()):
+            if isinstance(statement, cst.FunctionDef):
                 return _method(path, owner, statement, instance, cls)
-            if isinstance(statement, cst.ClassDef) and statement.name.value == name:
-                if name not in owner.attributes:
-                    owner.attributes[name] = make_class(path, ClassBody(owner), statement)
+            if isinstance(statement, cst.ClassDef):
+                owner.attributes[name] = make_class(path, ClassBody(owner), statement)
                 return owner.attributes[name]
             if isinstance(statement, cst.SimpleStatementLine):
                 found = _class_value(path, owner, statement, name)
@@ -161,8 +162,20 @@ def class_attribute(path: Path, cls: Class, name: str, instance: Instance | None
     )
 
 
-def _class_value(path: Path, owner: Class, statement: cst.SimpleStatementLine, name: str) -> Value | None:
+def _by_name(cls: cst.ClassDef) -> dict[str, list[cst.CSTNode]]:
+    """The statements of a class's body that bind each name, in their order."""
+    found: dict[str, list[cst.CSTNode]] = {}
+    for statement in cls.body.body:
+        if type(statement) is cst.SimpleStatementLine:
+            names = {name for small in statement.body for name in bound_names(small)}
+        else:
+            names = set(bound_names(statement))
+        for name in names:
+            found.setdefault(name, []).append(statement)
+    return found
 
+
+def _class_value(path: Path, owner: Class, statement: cst.SimpleStatementLine, name: str) -> Value | None:
     if name in owner.attributes:
         return owner.attributes[name]
     scope = ClassBody(owner)
@@ -254,7 +267,7 @@ def find_method(instance: Instance, name: str) -> Function | None:
         return None
     for owner in instance.cls.linearized():
         for statement in owner.node.body.body:
-            if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
+            if type(statement) is cst.FunctionDef and statement.name.value == name:
                 return Function(statement, class_scope(owner), owner)
     return None
 

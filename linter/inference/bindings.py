@@ -102,11 +102,11 @@ def _binding_parts(statement: cst.CSTNode) -> list[cst.CSTNode]:
 def flat_statements(body: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> Iterator[cst.CSTNode]:
     """Small and compound statements in order, looking into top-level if / try / with / for, not into functions."""
     for statement in body:
-        if isinstance(statement, cst.SimpleStatementLine):
+        if type(statement) is cst.SimpleStatementLine:
             yield from statement.body
             continue
         yield statement
-        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+        if type(statement) is cst.FunctionDef or type(statement) is cst.ClassDef:
             continue
         for block in blocks_of(statement):
             yield from flat_statements(block.body)
@@ -157,9 +157,9 @@ def imported_module(statement: cst.ImportFrom) -> str:
 
 def dotted_name(node: cst.CSTNode) -> str:
     """ "a.b.c" for nested attributes of a name; "" for anything else."""
-    if isinstance(node, cst.Name):
+    if type(node) is cst.Name:
         return node.value
-    if isinstance(node, cst.Attribute):
+    if type(node) is cst.Attribute:
         prefix = dotted_name(node.value)
         return f"{prefix}.{node.attr.value}" if prefix else ""
     return ""

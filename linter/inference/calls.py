@@ -27,6 +27,8 @@ from stridelint.linter.inference.objects import (
 from stridelint.linter.inference.path import MAX_CALL_DEPTH, Broke, Continued, Frame, Path, Returned
 from stridelint.linter.inference.purity import is_pure
 from stridelint.linter.inference.scopes import Scope
+from stridelint.linter.inference.torch_api import call_external, call_method, call_module, initialize_base, raw_memory
+from stridelint.linter.inference.torch_api.python_objects import make_tuple
 from stridelint.linter.inference.values import (
     NONE,
     Constant,
@@ -67,8 +69,6 @@ _PLAIN = (Constant, SizeValue, Number, Dtype, MemoryFormat, Device, External)
 
 
 def _result(path: Path, node: cst.Call, callee: Value, args: Arguments) -> Value:
-    from stridelint.linter.inference.torch_api import call_external, call_method, call_module, raw_memory
-
     outs.happens(path, node)
     wrapped = raw_memory.passed(path, node, callee, args)
     if wrapped is not None:
@@ -99,8 +99,6 @@ def _result(path: Path, node: cst.Call, callee: Value, args: Arguments) -> Value
         if method is not None:
             return call_function(path, node, method, args.with_first(callee))
         if callee.external == "collections.namedtuple":
-            from stridelint.linter.inference.torch_api.python_objects import make_tuple
-
             return make_tuple(callee, args)
     return Unknown("call")
 
@@ -116,7 +114,8 @@ def _decorate(args: Arguments, mode: GradMode) -> Value:
 
 def special_form(path: Path, scope: Scope, node: cst.Call) -> Value | None:
     """`super()`, whose meaning depends on where it stands; None for ordinary calls."""
-    if isinstance(node.func, cst.Name) and node.func.value == "super":
+    function = node.func
+    if type(function) is cst.Name and function.value == "super":
         inner: Scope | None = scope
         while inner is not None and (inner.receiver is None or inner.owner is None):
             inner = inner.parent
@@ -220,8 +219,7 @@ def _called(
 
 
 def _run(path: Path, scope: Scope, function: Function, frame: Frame) -> Value:
-
-    if isinstance(function.node, cst.Lambda):
+    if not isinstance(function.node, cst.FunctionDef):
         if frame.discarded_call is not None:
             return evaluate_discarded(path, scope, function.node.body, frame.discarded_call)
         return evaluate(path, scope, function.node.body)
@@ -305,8 +303,6 @@ def instantiate(path: Path, node: cst.CSTNode | None, cls: Class, args: Argument
         return instance
     base = next((name for name in sorted(cls.externals()) if name not in ("builtins.object", "torch.nn.Module")), None)
     if base is not None:
-        from stridelint.linter.inference.torch_api import initialize_base
-
         initialize_base(path, node, instance, base, args)
     return instance
 

@@ -33,11 +33,12 @@ from stridelint.rules.events import Form
 
 def compare(path: Path, node: cst.Comparison, op: cst.BaseCompOp, left: Value, right: Value) -> Value:
     """`left op right` for one comparison operator."""
-    if isinstance(op, (cst.Is, cst.IsNot)):
-        return _flip(identical(path, left, right), isinstance(op, cst.IsNot))
-    if isinstance(op, (cst.In, cst.NotIn)):
-        return _flip(contained(path, left, right), isinstance(op, cst.NotIn))
-    name = TORCH_NAMES.get(type(op))
+    kind = type(op)
+    if kind is cst.Is or kind is cst.IsNot:
+        return _flip(identical(path, left, right), kind is cst.IsNot)
+    if kind is cst.In or kind is cst.NotIn:
+        return _flip(contained(path, left, right), kind is cst.NotIn)
+    name = TORCH_NAMES.get(kind)
     if name is None:
         return Unknown()
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):

@@ -2,6 +2,9 @@
 
 `expressions` and `statements` enter the handlers. What these call, and what meets code again (a function's body, a default,
 what fills a container), asks here and so needs to import neither.
+
+On the way from node to node the kind of one is asked as `type(node) is ...`: LibCST's classes are abstract, so an `isinstance`
+that answers no runs Python code.
 """
 
 from __future__ import annotations
@@ -51,9 +54,9 @@ def execute(
     path: Path, scope: Scope, body: Sequence[cst.BaseStatement | cst.BaseSmallStatement] | cst.BaseSuite
 ) -> None:
     """Run the statements of a block."""
-    statements: Iterable[cst.CSTNode] = body.body if isinstance(body, cst.BaseSuite) else body
+    statements: Iterable[cst.CSTNode] = body if isinstance(body, (list, tuple)) else body.body  # type: ignore[union-attr]
     for statement in statements:
-        if isinstance(statement, cst.SimpleStatementLine):
+        if type(statement) is cst.SimpleStatementLine:
             for small in statement.body:
                 execute_small(path, scope, small)
         else:

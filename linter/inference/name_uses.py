@@ -96,7 +96,11 @@ class NameUses:
                 self._settle()
             return
         above = (*above, node)
-        skipped = node.attr if isinstance(node, cst.Attribute) else node.keyword if isinstance(node, cst.Arg) else None
+        skipped: cst.CSTNode | None = None
+        if kind is cst.Attribute:
+            skipped = cst.ensure_type(node, cst.Attribute).attr
+        elif kind is cst.Arg:
+            skipped = cst.ensure_type(node, cst.Arg).keyword
         is_statement = kind in _STATEMENTS
         for child in children(node):
             if child is not skipped:

@@ -137,11 +137,13 @@ def _special_method(
     path: Path, node: cst.BinaryOperation | cst.AugAssign, left: Value, right: Value, *prefixes: str
 ) -> Value | None:
     """What a class of the file computes for an operator: `a * b` by its `__mul__`, `a *= b` by its `__imul__`."""
+    if not (isinstance(left, Instance) or (isinstance(right, Instance) and "__r" in prefixes)):
+        return None
     from stridelint.linter.inference.attributes import find_method
     from stridelint.linter.inference.calls import call_function
 
     name = _SPECIAL.get(type(node.operator))
-    if name is None or not (isinstance(left, Instance) or (isinstance(right, Instance) and "__r" in prefixes)):
+    if name is None:
         return None
     for prefix in prefixes:
         owner, other = (right, left) if prefix == "__r" else (left, right)

@@ -51,10 +51,10 @@ def own_uses(method: cst.FunctionDef) -> OwnUses:
     assigned: set[str] = set()
     filled: set[str] = set()
     for node in walk(method, cst.Call, cst.Assign, cst.AnnAssign, cst.AugAssign):
-        if isinstance(node, cst.Call):
+        if type(node) is cst.Call:
             called.add(own_name(node.func))
-        for target in _targets(node):
-            assigned.add(own_name(target))
+        else:
+            assigned.update(map(own_name, _targets(node)))
         for container in filled_by(node):
             filled.add(own_name(container))
     return OwnUses(*(frozenset(names - {""}) for names in (called, assigned, filled)))
@@ -62,17 +62,19 @@ def own_uses(method: cst.FunctionDef) -> OwnUses:
 
 def own_name(node: cst.CSTNode) -> str:
     """`name` of `self.name`; "" for anything else."""
-    is_own = isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self"
-    return cst.ensure_type(node, cst.Attribute).attr.value if is_own else ""
+    if type(node) is cst.Attribute and type(node.value) is cst.Name and node.value.value == "self":
+        return node.attr.value
+    return ""
 
 
 def _targets(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """What a statement assigns to, parts of a tuple one by one."""
-    if isinstance(node, cst.Assign):
+    if type(node) is cst.Assign:
         for each in node.targets:
-            if isinstance(each.target, (cst.Tuple, cst.List)):
-                yield from (element.value for element in each.target.elements)
+            target = each.target
+            if type(target) is cst.Tuple or type(target) is cst.List:
+                yield from (element.value for element in target.elements)
             else:
-                yield each.target
+                yield target
     elif isinstance(node, (cst.AnnAssign, cst.AugAssign)):
         yield node.target

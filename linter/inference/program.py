@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stridelint.linter.inference.scopes import Scope
 
 MAX_TEXT = 60
-_EXITS = (cst.Return, cst.Raise, cst.Break, cst.Continue)
+_EXITS = frozenset({cst.Return, cst.Raise, cst.Break, cst.Continue})
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
@@ -148,8 +148,7 @@ class Program:
         if known is None:
             statements = node.body.body
             last = statements[-1] if statements else None
-            ends = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], _EXITS)
-            ends = ends or isinstance(last, _EXITS)
+            ends = type(last.body[-1] if type(last) is cst.SimpleStatementLine else last) in _EXITS
             inside = self._names_and_exits(node.body)[0]
             known = self._now.exits[id(node)] = ends and self._now.words.isdisjoint(inside)
         return known

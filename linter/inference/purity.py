@@ -7,6 +7,10 @@ import libcst as cst
 from stridelint.linter.inference.bindings import dotted_name
 from stridelint.rules.forms.walking import children
 
+_IMPURE = frozenset(
+    {cst.AugAssign, cst.For, cst.While, cst.With, cst.Try, cst.Global, cst.Nonlocal, cst.Yield, cst.Raise, cst.Await}
+)
+
 
 def is_pure(node: cst.FunctionDef | cst.Lambda) -> bool:
     """A helper that only computes and returns: no loops, no stores, no calls as statements, no in-place methods."""
@@ -15,21 +19,7 @@ def is_pure(node: cst.FunctionDef | cst.Lambda) -> bool:
     waiting: list[cst.CSTNode] = [node.body]
     while waiting:
         each = waiting.pop()
-        if isinstance(
-            each,
-            (
-                cst.AugAssign,
-                cst.For,
-                cst.While,
-                cst.With,
-                cst.Try,
-                cst.Global,
-                cst.Nonlocal,
-                cst.Yield,
-                cst.Raise,
-                cst.Await,
-            ),
-        ):
+        if type(each) in _IMPURE:
             return False
         if isinstance(each, cst.AssignTarget) and not isinstance(each.target, cst.Name):
             return False

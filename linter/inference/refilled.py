@@ -44,10 +44,12 @@ def _filled(root: cst.CSTNode) -> Iterator[tuple[cst.BaseExpression, bool]]:
 
 def filled_by(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """The containers that a node itself stores items in: `x[i] = ...`, `x.append(...)`."""
-    if type(node) is cst.Assign and isinstance(node, cst.Assign):
-        for target in node.targets:
-            if isinstance(target.target, cst.Subscript):
-                yield target.target.value
-    elif type(node) is cst.Call and isinstance(node, cst.Call):
-        if isinstance(node.func, cst.Attribute) and node.func.attr.value in _FILLING:
-            yield node.func.value
+    if type(node) is cst.Assign:
+        for each in node.targets:
+            target = each.target
+            if type(target) is cst.Subscript:
+                yield target.value
+    elif type(node) is cst.Call:
+        function = node.func
+        if type(function) is cst.Attribute and function.attr.value in _FILLING:
+            yield function.value

@@ -27,7 +27,7 @@ _REGISTERING = frozenset({"register_buffer", "register_parameter", "register_mod
 def _expr(path: Path, scope: Scope, node: cst.Expr) -> None:
     before = path.confidence
     evaluate_call_statement(path, scope, node.value)
-    called = node.value.func if isinstance(node.value, cst.Call) else None
+    called = node.value.func if type(node.value) is cst.Call else None
     if called is not None and own_name(called) in _REGISTERING:
         path.confidence = before  # what rests on a default is marked
 
@@ -97,7 +97,7 @@ def _if(path: Path, scope: Scope, node: cst.If) -> None:
         outcome = path.truth(evaluate(path, scope, node.test))
     if outcome:
         execute(path, scope, node.body)
-    elif isinstance(node.orelse, cst.If):
+    elif type(node.orelse) is cst.If:
         execute_small(path, scope, node.orelse)
     elif node.orelse is not None:
         execute(path, scope, node.orelse.body)

@@ -28,28 +28,23 @@ from stridelint.linter.inference.values import (
 
 def assign(path: Path, scope: Scope, target: cst.CSTNode, value: Value, node: cst.CSTNode, store: bool = True) -> None:
     """Bind an assignment target. `store` False: the object was changed in place, only names are bound again."""
-    if isinstance(target, cst.Name):
-        if isinstance(value, (TensorValue, Unknown)):
-            _name_after(value, target.value)
+    if type(target) is cst.Name:
+        if isinstance(value, TensorValue) and value.name is None:
+            value.name = target.value
         scope.bind(target.value, value)
-    elif isinstance(target, (cst.Tuple, cst.List)):
-        _unpack(path, scope, target, value, node)
-    elif isinstance(target, cst.StarredElement):
-        assign(path, scope, target.value, value, node)
-    elif isinstance(target, cst.Attribute):
+    elif type(target) is cst.Attribute:
         _set_attribute(path, scope, target, value)
-    elif isinstance(target, cst.Subscript) and store:
+    elif type(target) is cst.Tuple or type(target) is cst.List:
+        _unpack(path, scope, target, value, node)
+    elif type(target) is cst.StarredElement:
+        assign(path, scope, target.value, value, node)
+    elif type(target) is cst.Subscript and store:
         _set_item(path, scope, target, value, node)
-
-
-def _name_after(value: TensorValue | Unknown, name: str) -> None:
-    if isinstance(value, TensorValue) and value.name is None:
-        value.name = name
 
 
 def _unpack(path: Path, scope: Scope, target: cst.Tuple | cst.List, value: Value, node: cst.CSTNode) -> None:
     elements = target.elements
-    star = next((index for index, each in enumerate(elements) if isinstance(each, cst.StarredElement)), None)
+    star = next((index for index, each in enumerate(elements) if type(each) is cst.StarredElement), None)
     values = unpacked(path, value, len(elements), star)
     for element, each in zip(elements, values):
         inner = element.value

@@ -348,7 +348,7 @@ def evaluate_index(path: Path, scope: Scope, node: cst.Subscript) -> Value:
     parts: list[Value] = []
     for element in node.slice:
         part = element.slice
-        if isinstance(part, cst.Slice):
+        if type(part) is cst.Slice:
             bounds = [
                 None if each is None else evaluate(path, scope, each) for each in (part.lower, part.upper, part.step)
             ]
@@ -362,4 +362,4 @@ def evaluate_index(path: Path, scope: Scope, node: cst.Subscript) -> Value:
 
 
 def _has_comma(node: cst.Subscript) -> bool:
-    return isinstance(node.slice[-1].comma, cst.Comma)
+    return type(node.slice[-1].comma) is cst.Comma

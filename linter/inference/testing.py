@@ -96,8 +96,8 @@ def arguments_of(path: Path, node: cst.Call, discarded: bool) -> AbstractContext
 
 
 def _argument_claim(claim: Claim | None, node: cst.Call, discarded: bool) -> Claim | None:
-    name = called_name(node)
     if is_unittest_check(node):
+        name = called_name(node)
         if name in ("assertTrue", "assert_", "_assert"):
             return Claim(node)
         if name == "assertFalse":
@@ -108,28 +108,24 @@ def _argument_claim(claim: Claim | None, node: cst.Call, discarded: bool) -> Cla
             return Claim(node, negated=not truth)
         return Claim(node, negated="Not" in name, compared=True)
     if claim is None:
-        return Claim(node, compared=True, nested=True) if discarded and name.startswith(CHECK_NAMES) else None
-    if isinstance(node.func, cst.Name) and name in PASSING_ON:
+        is_check = discarded and called_name(node).startswith(CHECK_NAMES)
+        return Claim(node, compared=True, nested=True) if is_check else None
+    if isinstance(node.func, cst.Name) and node.func.value in PASSING_ON:
         return claim
     return dataclasses.replace(claim, nested=True, compared=True)
 
 
 def called_name(node: cst.Call) -> str:
     """The last part of what a call calls."""
-    return (
-        node.func.attr.value
-        if isinstance(node.func, cst.Attribute)
-        else node.func.value
-        if isinstance(node.func, cst.Name)
-        else ""
-    )
+    function = node.func
+    if type(function) is cst.Attribute:
+        return function.attr.value
+    return function.value if type(function) is cst.Name else ""
 
 
 def is_unittest_check(node: cst.CSTNode) -> bool:
     """`self.assertTrue(...)`: its arguments are asserted."""
-    return (
-        isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in UNITTEST_CHECKS
-    )
+    return type(node) is cst.Call and type(node.func) is cst.Attribute and node.func.attr.value in UNITTEST_CHECKS
 
 
 def record(
