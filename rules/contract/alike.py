@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import Dims
-from stridelint.rules.contract.sizes import Atom, Size, SizeLike
+from stridelint.rules.contract.sizes import Atom, SizeLike
 
 Result = TypeVar("Result")
 
@@ -33,8 +33,8 @@ def once_alike(question: Hashable, groups: Sequence[Dims | None], compute: Calla
     result, named, atoms = _answer(question, groups, compute)
     if result is None or named == atoms:
         return result
-    renamed: dict[Atom, SizeLike] = {old: Size({(new,): 1}) for old, new in zip(named, atoms)}
-    found = [sizes.substitute(size, renamed) for size in result]
+    names = dict(zip(named, atoms))
+    found = [sizes.renamed(size, names) for size in result]
     return tuple(size for size in found if size is not None) if None not in found else compute()
 
 

@@ -107,14 +107,19 @@ def itemsize(dtype: str | None) -> int | None:
     return None if known is None else known.bits // 8
 
 
+# The position of each kind, and that of each dtype's, in bool < integer < float < complex.
+_RANKS = {kind: rank for rank, kind in enumerate(KINDS)}
+_RANKS |= {name: _RANKS[known.kind] for name, known in DTYPES.items()}
+
+
 def kind_rank(kind: str) -> int:
     """Position of a kind in bool < integer < float < complex."""
-    return KINDS.index(kind)
+    return _RANKS[kind]
 
 
 def can_cast(from_: str, to: str) -> bool:
     """Whether a result of dtype or kind `from_` may be written into `to` (a dtype or kind): never to a lower kind."""
-    return kind_rank(kind_of(from_) or from_) <= kind_rank(kind_of(to) or to)
+    return _RANKS[from_] <= _RANKS[to]
 
 
 def complex_of(dtype: str) -> str | None:
@@ -188,11 +193,16 @@ class _Choice(NamedTuple):
 
 def _choice(operand: Operand, default_dtype: str) -> _Choice:
     if isinstance(operand, Scalar):
-        by_kind = {"bool": "bool", "integer": "int64", "float": default_dtype, "complex": _COMPLEX_OF[default_dtype]}
-        return _Choice((2,), frozenset(dtype for kind, dtype in by_kind.items() if operand.kind in (None, kind)))
+        return _number(operand.kind, default_dtype)
     rank = operand.rank
     categories = (0, 1) if rank is None else (0,) if rank > 0 else (1,)
     return _Choice(categories, _dtypes_of(operand.dtype, operand.kind))
+
+
+@functools.cache
+def _number(kind: str | None, default_dtype: str) -> _Choice:
+    by_kind = {"bool": "bool", "integer": "int64", "float": default_dtype, "complex": _COMPLEX_OF[default_dtype]}
+    return _Choice((2,), frozenset(dtype for name, dtype in by_kind.items() if kind in (None, name)))
 
 
 @functools.cache
@@ -247,13 +257,19 @@ def _all_combined(higher: frozenset[str | None], lower: frozenset[str | None]) -
     return frozenset(dtype for dtype, legal in pairs if legal)
 
 
+@functools.lru_cache(maxsize=4096)
+def agreed(possible: frozenset[str]) -> tuple[str | None, str | None]:
+    """The dtype that is one of several possible ones, if it is the only one; and its kind, which is often decided when the dtype
+    is not."""
+    kinds = {kind_of(dtype) for dtype in possible}
+    return next(iter(possible)) if len(possible) == 1 else None, kinds.pop() if len(kinds) == 1 else None
+
+
+def result_type_and_kind(operands: Sequence[Operand], default_dtype: str = "float32") -> tuple[str | None, str | None]:
+    """The dtype torch computes in, and its kind; None where what is known does not decide it, or where torch refuses."""
+    return agreed(possible_types(operands, default_dtype))
+
+
 def result_type(operands: Sequence[Operand], default_dtype: str = "float32") -> str | None:
     """The dtype torch computes in; None where what is known does not decide it, or where torch refuses."""
-    possible = possible_types(operands, default_dtype)
-    return next(iter(possible)) if len(possible) == 1 else None
-
-
-def result_kind(operands: Sequence[Operand], default_dtype: str = "float32") -> str | None:
-    """The kind of `result_type`, which is often decided when the dtype is not."""
-    kinds = {kind_of(dtype) for dtype in possible_types(operands, default_dtype)}
-    return kinds.pop() if len(kinds) == 1 else None
+    return result_type_and_kind(operands, default_dtype)[0]

@@ -30,6 +30,9 @@ def broadcast_shapes(*shapes: Dims, assume_legal: bool = False) -> Dims | None:
         assume_legal: take two different unknown sizes that face each other for equal, which holds in a legal call unless
             one of them is 1.
     """
+    common = _common(shapes)
+    if common is not None:
+        return common
     result: list[Dim] = []
     for axis in range(1, max((len(shape) for shape in shapes), default=0) + 1):
         dim = _broadcast([shape[-axis] for shape in shapes if len(shape) >= axis], assume_legal)
@@ -37,6 +40,16 @@ def broadcast_shapes(*shapes: Dims, assume_legal: bool = False) -> Dims | None:
             return None
         result.append(dim)
     return tuple(reversed(result))
+
+
+def _common(shapes: Sequence[Dims]) -> Dims | None:
+    """The shape that all have but for those without axes, which is the broadcast one, too."""
+    common: Dims = ()
+    for shape in shapes:
+        if shape and common and shape != common:
+            return None
+        common = shape or common
+    return common
 
 
 def _broadcast(column: Sequence[Dim], assume_legal: bool) -> Dim | None:
@@ -57,8 +70,8 @@ def broadcast_shape_of_rank(*shapes: Dims) -> Dims | None:
     """The broadcast shape, with an unknown size of its own for each axis where two different unknown sizes face each other:
     in a legal call they are equal, or one of them is 1. None where the shapes do not fit."""
     likely = broadcast_shapes(*shapes, assume_legal=True)
-    if likely is None:
-        return None
+    if likely is None or _common(shapes) is not None:
+        return likely
     result = list(likely)
     for axis in range(1, len(result) + 1):
         column = [shape[-axis] for shape in shapes if len(shape) >= axis and shape[-axis] != 1]

@@ -9,7 +9,7 @@ from stridelint.rules.contract import copies, generic, sizes
 from stridelint.rules.contract.alike import once_alike
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.convolution import result_strides
-from stridelint.rules.contract.dtypes import Operand, Scalar, kind_of, result_kind, result_type
+from stridelint.rules.contract.dtypes import Operand, Scalar, kind_of, result_type, result_type_and_kind
 from stridelint.rules.contract.elementwise import broadcast_shapes, iterated_strides
 from stridelint.rules.contract.facts import Dims, TensorFacts
 from stridelint.rules.contract.generic import UNKNOWN, Judgement, judge, lift_strides, substituted
@@ -70,7 +70,7 @@ def elementwise(operands: Sequence[Operand], *, to_float: bool = False, conditio
         conditions: how many operands, in front, take no part in type promotion (1 for `where`).
     """
     tensors = [operand for operand in operands if isinstance(operand, TensorFacts)]
-    dtype, kind = result_type(operands[conditions:]), result_kind(operands[conditions:])
+    dtype, kind = result_type_and_kind(operands[conditions:])
     if to_float and kind in ("bool", "integer"):
         dtype, kind = "float32", "float"
     device = common_device(tensors)

@@ -17,7 +17,13 @@ from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import Dims, TensorFacts
 from stridelint.rules.contract.messages import RESIZED, filled, shape_text, split
 from stridelint.rules.contract.operators import Operator, Variant
-from stridelint.rules.contract.out_dtypes import dtype_clause, facts_of, result_dtype, result_kind, scalar_kind
+from stridelint.rules.contract.out_dtypes import (
+    dtype_clause,
+    facts_of,
+    result_dtype,
+    result_dtype_and_kind,
+    scalar_kind,
+)
 from stridelint.rules.contract.out_memory import arity_clause, overlap_clause, self_overlap_clause
 from stridelint.rules.contract.verdict import FINE, UNKNOWN, Verdict
 
@@ -32,7 +38,7 @@ __all__ = [
     "out_grad_clause",
     "overlap_clause",
     "result_dtype",
-    "result_kind",
+    "result_dtype_and_kind",
     "scalar_kind",
     "self_overlap_clause",
     "shape_clause",

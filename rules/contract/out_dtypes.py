@@ -7,11 +7,12 @@ unknown. `arguments` are those of `TensorEvent.arguments`: tensors (facts, or op
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 from stridelint.rules.contract import dtypes
 from stridelint.rules.contract.answers import Answer
-from stridelint.rules.contract.dtypes import DTYPES, MEASURED, Operand, Scalar, can_cast, kind_of
+from stridelint.rules.contract.dtypes import DTYPES, MEASURED, Operand, Scalar, agreed, can_cast, kind_of
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.messages import filled, split
 from stridelint.rules.contract.operators import Output, Variant
@@ -94,21 +95,25 @@ def result_dtypes(
         return frozenset()
     if isinstance(asked, str):
         return frozenset([asked])
-    rule = variant.outputs[index].rule
-    results = {apply_rule(rule, promoted, default) for promoted in promoted_dtypes(variant, index, arguments, default)}
-    return frozenset() if None in results and len(results) == 1 else frozenset(r for r in results if r is not None)
+    return _ruled(variant.outputs[index].rule, promoted_dtypes(variant, index, arguments, default), default)
+
+
+@functools.lru_cache(maxsize=4096)
+def _ruled(rule: str, promoted: frozenset[str], default: str) -> frozenset[str]:
+    results = (apply_rule(rule, dtype, default) for dtype in promoted)
+    return frozenset(result for result in results if result is not None)
+
+
+def result_dtype_and_kind(
+    variant: Variant, index: int, arguments: Mapping[str, object], default: str = "float32"
+) -> tuple[str | None, str | None]:
+    """The dtype of result `index`, without out=, and its kind, which is often known when the dtype is not."""
+    return agreed(result_dtypes(variant, index, arguments, default))
 
 
 def result_dtype(variant: Variant, index: int, arguments: Mapping[str, object], default: str = "float32") -> str | None:
     """The dtype of result `index`, without out=; None if not known."""
-    found = result_dtypes(variant, index, arguments, default)
-    return next(iter(found)) if len(found) == 1 else None
-
-
-def result_kind(variant: Variant, index: int, arguments: Mapping[str, object], default: str = "float32") -> str | None:
-    """The kind of result `index`, which is often known when its dtype is not."""
-    kinds = {kind_of(dtype) for dtype in result_dtypes(variant, index, arguments, default)}
-    return kinds.pop() if len(kinds) == 1 else None
+    return result_dtype_and_kind(variant, index, arguments, default)[0]
 
 
 def dtype_clause(
@@ -121,23 +126,26 @@ def dtype_clause(
     if not variant.accepts_out or index >= len(variant.outputs):
         return UNKNOWN
     output = variant.outputs[index]
-    seen: set[tuple[str, str, str | None, str]] = set()
+    asked = _asked(variant, arguments) is not None
+    effects: set[str] = set()
+    seen: set[tuple[str, str | None, str]] = set()
     for promoted, result in _cases(variant, index, arguments, default):
         for name in _dtypes_of(out):
-            effect = _effect(variant, output, promoted, result, name, asked=_asked(variant, arguments) is not None)
-            if effect is None:
+            effect = _effect(variant, output, promoted, result, name, asked=asked)
+            if effect is None or not effects <= {effect}:
                 return UNKNOWN
-            seen.add((effect, name, result, _error(output, result, name, _asked(variant, arguments) is not None)))
-    effects = {effect for effect, _, _, _ in seen}
-    if len(effects) != 1:
+            effects.add(effect)
+            if effect:
+                seen.add((name, result, _error(output, result, name, asked)))
+    if not effects:
         return UNKNOWN
     effect = effects.pop()
     if not effect:
         return FINE
     results, outs, errors = (
-        {r for _, _, r, _ in seen},
-        {name for _, name, _, _ in seen},
-        {text for _, _, _, text in seen},
+        {r for _, r, _ in seen},
+        {name for name, _, _ in seen},
+        {text for _, _, text in seen},
     )
     if effect == "wrong" or len(errors) > 1:
         return Verdict(Answer.YES, effect, "" if effect == "wrong" else "RuntimeError")

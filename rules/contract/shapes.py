@@ -195,8 +195,13 @@ def tile(shape: Dims, times: Dims) -> Dims | None:
     return repeat(shape, (1,) * (len(shape) - len(times)) + times)
 
 
-def repeat_interleave(shape: Dims, times: Dim, axis: int | None = None) -> Dims | None:
-    """Shape of `x.repeat_interleave(times, axis)` for a number; without an axis the tensor is flattened."""
+def repeat_interleave(shape: Dims, times: Dim | Dims, axis: int | None = None) -> Dims | None:
+    """Shape of `x.repeat_interleave(times, axis)` for a number; without an axis the tensor is flattened.
+
+    Where `times` is the shape of a tensor, its numbers decide how often what is repeated.
+    """
+    if isinstance(times, tuple):
+        return None
     if axis is None:
         return (sizes.multiply(sizes.product(shape), times),)
     at = wrap(axis, len(shape))

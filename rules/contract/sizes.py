@@ -162,11 +162,16 @@ def multiply(left: SizeLike, right: SizeLike) -> SizeLike:
             return left if right else 0
         return Size({atoms: factor * right for atoms, factor in _terms(left).items()})
     terms: dict[Monomial, int] = {}
-    for atoms_left, factor_left in _terms(left).items():
-        for atoms_right, factor_right in _terms(right).items():
-            atoms = tuple(sorted(atoms_left + atoms_right, key=_identity_of))
+    for atoms_left, factor_left in left.terms:
+        for atoms_right, factor_right in right.terms:
+            atoms = _sorted([*atoms_left, *atoms_right])
             terms[atoms] = terms.get(atoms, 0) + factor_left * factor_right
     return _build(terms)
+
+
+def _sorted(atoms: list[Atom]) -> Monomial:
+    atoms.sort(key=_identity_of)
+    return tuple(atoms)
 
 
 def _identity_of(atom: Atom) -> str:
@@ -175,7 +180,12 @@ def _identity_of(atom: Atom) -> str:
 
 def subtract(left: SizeLike, right: SizeLike) -> SizeLike:
     """left - right."""
-    return add(left, multiply(right, -1))
+    if isinstance(left, int) and isinstance(right, int):
+        return left - right
+    terms = _terms(left)
+    for atoms, factor in _terms(right).items():
+        terms[atoms] = terms.get(atoms, 0) - factor
+    return _build(terms)
 
 
 def floor_divide(left: SizeLike, right: SizeLike) -> SizeLike | None:
@@ -238,10 +248,32 @@ def _paren(size: SizeLike | str) -> str:
 
 def product(sizes: Iterable[SizeLike]) -> SizeLike:
     """The product of all sizes (numel); 1 for none."""
-    result: SizeLike = 1
+    number, atoms, sums = 1, list[Atom](), list[Size]()
     for size in sizes:
-        result = multiply(result, size)
+        if isinstance(size, int):
+            number *= size
+        elif len(size.terms) == 1:
+            ((factors, factor),) = size.terms
+            atoms += factors
+            number *= factor
+        else:
+            sums.append(size)
+    result: SizeLike = Size({_sorted(atoms): number}) if atoms and number else number
+    for each in sums:
+        result = multiply(result, each)
     return result
+
+
+def renamed(size: SizeLike, names: Mapping[Atom, Atom]) -> SizeLike | None:
+    """`size` with other named sizes in the place of those that it is computed from, each another one; None where `substitute` gives
+    none."""
+    if isinstance(size, int):
+        return size
+    if size.symbol is not None:
+        return Size({(names[size.symbol],): 1})
+    if any(atom.operator for atoms, _ in size.terms for atom in atoms):
+        return substitute(size, {old: Size({(new,): 1}) for old, new in names.items()})
+    return Size({_sorted([names[atom] for atom in atoms]): factor for atoms, factor in size.terms})
 
 
 def divisors(size: SizeLike) -> frozenset[int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from stridelint.rules.contract import generic, joins, layout, reshaping, sizes
 from stridelint.rules.contract.answers import Answer
-from stridelint.rules.contract.dtypes import kind_of, result_kind, result_type
+from stridelint.rules.contract.dtypes import kind_of, result_type_and_kind
 from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
 from stridelint.rules.contract.generic import UNKNOWN, Judgement, judge, lift_strides, substituted
 from stridelint.rules.contract.layout import CONTIGUOUS, Ints
@@ -130,7 +130,7 @@ def _joined(
     join_strides: Callable[[Sequence[tuple[Ints, Ints]], int], Ints | None],
     dim: int,
 ) -> TensorFacts:
-    dtype, kind = result_type(tensors), result_kind(tensors)
+    dtype, kind = result_type_and_kind(tensors)
     facts = TensorFacts(dtype=dtype, kind=kind_of(dtype) or kind, device=common_device(tensors), storage_offset=0)
     shapes = [tensor.shape for tensor in tensors if tensor.shape is not None]
     shape = join_shapes(shapes, dim) if len(shapes) == len(tensors) else None

@@ -7,7 +7,15 @@ import random
 import pytest
 
 from stridelint.rules.contract import dtypes
-from stridelint.rules.contract.dtypes import DTYPES, Operand, Scalar, can_cast, promote_types, result_kind, result_type
+from stridelint.rules.contract.dtypes import (
+    DTYPES,
+    Operand,
+    Scalar,
+    can_cast,
+    promote_types,
+    result_type,
+    result_type_and_kind,
+)
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.narrowing import limits
 
@@ -73,12 +81,12 @@ def test_what_is_known_is_used() -> None:
     assert result_type([tensor("float32"), tensor(rank=0, kind="float")]) == "float32"
     assert result_type([tensor("float32"), tensor(rank=None, kind="float")]) is None
     assert result_type([tensor("float32"), tensor()]) is None
-    assert result_kind([tensor("float32"), tensor(kind="float")]) == "float"
-    assert result_kind([tensor(kind="integer"), Scalar("float")]) == "float"
-    assert result_kind([tensor("int64"), tensor(kind="bool")]) == "integer"
-    assert result_kind([tensor("int64"), tensor()]) is None
+    assert result_type_and_kind([tensor("float32"), tensor(kind="float")])[1] == "float"
+    assert result_type_and_kind([tensor(kind="integer"), Scalar("float")])[1] == "float"
+    assert result_type_and_kind([tensor("int64"), tensor(kind="bool")])[1] == "integer"
+    assert result_type_and_kind([tensor("int64"), tensor()])[1] is None
     assert result_type([tensor("float16"), Scalar(None)]) is None
-    assert result_kind([tensor(), tensor()]) is None
+    assert result_type_and_kind([tensor(), tensor()])[1] is None
 
 
 def test_unknown_dtypes_never_give_a_wrong_one() -> None:
@@ -87,12 +95,12 @@ def test_unknown_dtypes_never_give_a_wrong_one() -> None:
     ]
     operands += [Scalar(kind) for kind in dtypes.KINDS]
     for first, second in itertools.product(operands, repeat=2):
-        expected, kind = result_type([first, second]), result_kind([first, second])
+        expected, kind = result_type_and_kind([first, second])
         if not isinstance(first, TensorFacts):
             continue
         for known in (first.but(dtype=None), first.but(dtype=None, kind=None), first.but(shape=None)):
             assert result_type([known, second]) in (None, expected)
-            assert result_kind([known, second]) in (None, kind)
+            assert result_type_and_kind([known, second])[1] in (None, kind)
 
 
 def by_enumeration(choices: tuple[dtypes._Choice, ...]) -> frozenset[str]:

@@ -86,7 +86,7 @@ def test_result_dtypes(name: str, arguments: dict[str, object], dtype: str | Non
 def test_the_kind_is_known_where_the_dtype_is_not() -> None:
     arguments = {"input": F.but(dtype=None), "other": F}
     assert out_contract.result_dtype(variant("add", **arguments), 0, arguments) is None
-    assert out_contract.result_kind(variant("add", **arguments), 0, arguments) == "float"
+    assert out_contract.result_dtype_and_kind(variant("add", **arguments), 0, arguments) == (None, "float")
 
 
 def test_a_lower_kind_raises_with_the_text_of_torch() -> None:

@@ -48,3 +48,22 @@ def test_evaluation_rounds_down() -> None:
     assert sizes.substitute(half, {atom: 8}) == 4
     assert sizes.leaves(half) == {atom}
     assert sizes.divisors(half) == {2}
+
+
+def test_a_product_is_that_of_its_parts_in_any_order() -> None:
+    n, c = Size.fresh("n"), Size.fresh("c")
+    half = sizes.floor_divide(n, 2)
+    assert half is not None
+    parts = (3, sizes.add(n, 1), c, half, 2)
+    expected = sizes.multiply(6, sizes.multiply(sizes.multiply(half, c), sizes.add(n, 1)))
+    assert sizes.product(parts) == sizes.product(reversed(parts)) == expected
+    assert sizes.product((n, 0, c)) == 0
+    assert sizes.product(()) == 1
+
+
+def test_renaming_is_substitution_of_one_name_for_another() -> None:
+    old, new = Size.fresh("n"), Size.fresh("m")
+    (was,), (becomes,) = old.leaves, new.leaves
+    for size in (7, old, sizes.multiply(old, old), sizes.add(sizes.multiply(3, old), 1), sizes.modulo(old, 4)):
+        assert size is not None
+        assert sizes.renamed(size, {was: becomes}) == sizes.substitute(size, {was: new})

@@ -92,8 +92,8 @@ def _result_type(path: Path, variant: Variant, index: int, bound: Dict[str, obje
     )
     memory = path.program.result_types
     if key not in memory:
-        dtype = out_contract.result_dtype(variant, index, bound, path.default_dtype or "float32")
-        memory[key] = dtype, (None if dtype is not None else out_contract.result_kind(variant, index, bound))
+        dtype, kind = out_contract.result_dtype_and_kind(variant, index, bound, path.default_dtype or "float32")
+        memory[key] = dtype, kind
     return memory[key]
 
 
