@@ -20,7 +20,7 @@ def maker(kind: type[cst.CSTNode], *given: str) -> Callable[..., Any]:
 
     Each field is a slot, which its descriptor sets also in a node that is frozen. Most nodes have one field or two.
     """
-    names = (*given, *(name for name in fields_of(kind) or () if name not in given))
+    names = (*given, *(name for name in fields_of(kind) if name not in given))
     setters = [getattr(kind, name).__set__ for name in names]
     rest = (None,) * (len(names) - len(given))
     new = object.__new__

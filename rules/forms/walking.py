@@ -6,8 +6,11 @@ Imports LibCST, so rules import this module only when they judge a file.
 from __future__ import annotations
 
 import dataclasses
+import operator
 import re
-from collections.abc import Iterator
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import libcst as cst
 
@@ -32,17 +35,8 @@ _TRIVIA = (
 _EMPTY_MODULE = cst.Module([])
 
 
-_fields: dict[type, tuple[str, ...] | None] = {}
-
-
-def fields_of(kind: type) -> tuple[str, ...] | None:
-    """The fields of a kind of node that can hold code; None for what is no node."""
-    if kind not in _fields:
-        _fields[kind] = _code_fields(kind) if issubclass(kind, cst.CSTNode) else None
-    return _fields[kind]
-
-
-def _code_fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
+def fields_of(kind: type[cst.CSTNode]) -> tuple[str, ...]:
+    """The fields of a kind of node that can hold code."""
     return tuple(
         field.name
         for field in dataclasses.fields(kind)
@@ -51,15 +45,39 @@ def _code_fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     )
 
 
+class _Getters(dict[type, "Callable[[Any], Sequence[Any]] | None"]):
+    """By kind of node: what gets the values of all fields that may hold nodes; None where no field does."""
+
+    def __missing__(self, kind: type[cst.CSTNode]) -> Callable[[Any], Sequence[Any]] | None:
+        types = {field.name: field.type for field in dataclasses.fields(kind)}
+        names = [name for name in fields_of(kind) if not _is_plain(types[name])]
+        several = operator.attrgetter(*names) if len(names) > 1 else None
+        self[kind] = (lambda node: (getattr(node, names[0]),)) if len(names) == 1 else several
+        return self[kind]
+
+
+def _is_plain(annotation: Any) -> bool:
+    """Whether a field of this type holds a text or a switch, and never a node."""
+    if typing.get_origin(annotation) is typing.Literal or annotation in (str, bool, type(None), cst.MaybeSentinel):
+        return True
+    parts = typing.get_args(annotation)
+    return bool(parts) and all(map(_is_plain, parts))
+
+
+_getters = _Getters()
+
+
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes directly below one, without white space and punctuation."""
+    get = _getters[type(node)]
     found: list[cst.CSTNode] = []
-    for name in fields_of(type(node)) or ():
-        value = getattr(node, name)
+    if get is None:
+        return found
+    for value in get(node):
         kind = type(value)
         if kind is list or kind is tuple:
             found += value
-        elif (_fields[kind] if kind in _fields else fields_of(kind)) is not None:
+        elif value is not None and kind is not cst.MaybeSentinel:
             found.append(value)
     return found
 

@@ -117,7 +117,7 @@ def outline(part: Any) -> Any:
         return known
     if isinstance(part, cst.SimpleStatementSuite):
         return "IndentedBlock", [("body", [("line", outline(one)) for one in part.body])]
-    names = [name for name in fields_of(type(part)) or () if name not in NOT_MEANT]
+    names = [name for name in fields_of(type(part)) if name not in NOT_MEANT]
     fields = [(name, outline(getattr(part, name))) for name in names]
     kind = "MatchList" if isinstance(part, cst.MatchTuple) else type(part).__name__  # `(a, b)` and `[a, b]` match alike
     return kind, [(name, value) for name, value in fields if value not in (None, [])]
