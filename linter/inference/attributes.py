@@ -166,11 +166,8 @@ def _by_name(cls: cst.ClassDef) -> dict[str, list[cst.CSTNode]]:
     """The statements of a class's body that bind each name, in their order."""
     found: dict[str, list[cst.CSTNode]] = {}
     for statement in cls.body.body:
-        if type(statement) is cst.SimpleStatementLine:
-            names = {name for small in statement.body for name in bound_names(small)}
-        else:
-            names = set(bound_names(statement))
-        for name in names:
+        parts = statement.body if type(statement) is cst.SimpleStatementLine else [statement]
+        for name in {name for part in parts for name in bound_names(part)}:
             found.setdefault(name, []).append(statement)
     return found
 

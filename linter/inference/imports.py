@@ -41,10 +41,12 @@ class Imports(Protocol):
 
 def absolute(dotted: str, package: str) -> str:
     """A relative name ("..helpers.pad") made absolute; unchanged where the package is not known."""
+    if not dotted.startswith("."):
+        return dotted
     name = dotted.lstrip(".")
     level = len(dotted) - len(name)
     parts = package.split(".") if package else []
-    if not level or level > len(parts):
+    if level > len(parts):
         return dotted
     return ".".join([*parts[: len(parts) - level + 1], *([name] if name else [])])
 

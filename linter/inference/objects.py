@@ -26,7 +26,6 @@ class Transformer(Value):
     """`torch.compile(fullgraph=True)`, to be called with a function."""
 
     def __init__(self, transform: Transform) -> None:
-        super().__init__()
         self.transform = transform
 
 
@@ -37,7 +36,6 @@ class Function(Value):
     """
 
     def __init__(self, node: cst.FunctionDef | cst.Lambda, scope: Scope, owner: Class | None = None) -> None:
-        super().__init__()
         self.node = node
         self.scope = scope
         self.owner = owner
@@ -58,7 +56,6 @@ class Partial(Value):
     """functools.partial."""
 
     def __init__(self, target: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
-        super().__init__()
         self.target, self.args, self.kwargs = target, args, kwargs
 
 
@@ -66,7 +63,6 @@ class Class(Value):
     """A class of the file. pending: names of its body that are being evaluated."""
 
     def __init__(self, node: cst.ClassDef, scope: Scope, bases: list[Value]) -> None:
-        super().__init__()
         self.node = node
         self.scope = scope
         self.bases = bases
@@ -107,7 +103,6 @@ class Instance(Value):
     """
 
     def __init__(self, cls: Class | None, external: str = "") -> None:
-        super().__init__()
         self.cls = cls
         self.external = external
         self.attributes: dict[str, Value] = {}
@@ -131,7 +126,6 @@ class Context(Value):
     """
 
     def __init__(self, within: Callable[[Callable[[Value], None]], None]) -> None:
-        super().__init__()
         self.within = within
 
 
@@ -142,7 +136,6 @@ class BoundMethod(Value):
     """
 
     def __init__(self, receiver: Value, name: str, function: Function | None = None, cls: Class | None = None) -> None:
-        super().__init__()
         self.receiver = receiver
         self.name = name
         self.function = function
@@ -154,7 +147,6 @@ class Super(Value):
     """`super()`: attribute look-up goes on after `cls`."""
 
     def __init__(self, instance: Value, cls: Class) -> None:
-        super().__init__()
         self.instance = instance
         self.cls = cls
 
@@ -163,7 +155,6 @@ class GradMode(Value):
     """A context manager or decorator that sets the grad mode (None: unknown); inference mode counts as off."""
 
     def __init__(self, enabled: bool | None, previous: bool | None = None) -> None:
-        super().__init__()
         self.enabled = enabled
         self.previous = previous
 

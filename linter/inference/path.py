@@ -188,10 +188,11 @@ class Path:
 
     def step(self, cost: int = 1) -> None:
         """Count work against the file's budget."""
-        self.program.steps -= cost
-        if self.program.steps < 0 or self.program.root_steps < 0:
+        program = self.program
+        program.steps -= cost
+        if program.steps < 0 or program.root_steps < 0:
             raise BudgetExhausted
-        self.program.root_steps -= cost
+        program.root_steps -= cost
 
     def decide(self, key: object, default: bool = True) -> bool:
         """Choose how an unknown condition turns out, the same way each time on this path."""

@@ -6,6 +6,7 @@ facts are refined in place and every name that refers to it knows. A path of exe
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,17 +26,18 @@ MAX_RANK = 64
 
 
 class Value:
-    """Base of all values. `identity` tells apart values that are not known."""
+    """Base of all values."""
 
-    def __init__(self) -> None:
-        self.identity = next(_identities)
+    @functools.cached_property
+    def identity(self) -> int:
+        """Tells apart values that are not known. Few are ever asked for it."""
+        return next(_identities)
 
 
 class Unknown(Value):
     """Anything. `tensor` is the tensor it would be if it is one: methods that tensors have are followed on it."""
 
     def __init__(self, why: str = "") -> None:
-        super().__init__()
         self.why = why
         self.tensor: TensorValue | None = None
         self.attributes: dict[str, Value] = {}
@@ -49,7 +51,6 @@ class Constant(Value):
     """
 
     def __init__(self, value: Any, origin: tuple[Value, int] | None = None) -> None:
-        super().__init__()
         self.value = value
         self.origin = origin
 
@@ -58,7 +59,6 @@ class SizeValue(Value):
     """A Python integer that is a symbolic size."""
 
     def __init__(self, size: sizes.Size) -> None:
-        super().__init__()
         self.size = size
 
 
@@ -71,7 +71,6 @@ class Number(Value):
     """
 
     def __init__(self, kind: str, fraction: bool = False, computed_from: tuple[Value, ...] = ()) -> None:
-        super().__init__()
         self.kind = kind
         self.fraction = fraction
         self.told = False
@@ -88,7 +87,6 @@ class Condition(Value):
     """A truth value that is not known. `assume` refines what it is about once a path decides it."""
 
     def __init__(self, key: object, assume: Callable[[bool], None] | None = None, negated: bool = False) -> None:
-        super().__init__()
         self.key = key
         self.assume = assume
         self.negated = negated
@@ -98,7 +96,6 @@ class Dtype(Value):
     """A torch.dtype, by torch's name ("float32")."""
 
     def __init__(self, name: str) -> None:
-        super().__init__()
         self.name = name
 
 
@@ -106,7 +103,6 @@ class MemoryFormat(Value):
     """A torch.memory_format, by torch's name ("channels_last")."""
 
     def __init__(self, name: str) -> None:
-        super().__init__()
         self.name = name
 
 
@@ -114,7 +110,6 @@ class Device(Value):
     """A torch.device ("cpu", "cuda:1")."""
 
     def __init__(self, name: str) -> None:
-        super().__init__()
         self.name = name
 
 
@@ -154,7 +149,6 @@ class TensorValue(Value):
     """
 
     def __init__(self, facts: TensorFacts = TensorFacts(), story: tuple[Step, ...] = (), proven: bool = True) -> None:
-        super().__init__()
         self.facts = facts
         self.story = story
         self.proven = proven
@@ -208,7 +202,6 @@ class ArrayValue(Value):
     """
 
     def __init__(self, facts: TensorFacts = TensorFacts(), story: tuple[Step, ...] = ()) -> None:
-        super().__init__()
         self.facts = facts
         self.story = story
         self.backwards = False
@@ -225,7 +218,6 @@ class Sequence(Value):
     def __init__(
         self, items: list[Value] | None, kind: str = "tuple", element: Callable[[], Value] | None = None
     ) -> None:
-        super().__init__()
         self.items = items
         self.kind = kind
         self.element = element
@@ -241,7 +233,6 @@ class ShapeOf(Value):
     """The shape of a tensor whose rank is not known."""
 
     def __init__(self, tensor: TensorValue) -> None:
-        super().__init__()
         self.tensor = tensor
 
 
@@ -253,7 +244,6 @@ class Mapping(Value):
     """
 
     def __init__(self, entries: dict[Any, Value] | None = None, open: bool = False) -> None:
-        super().__init__()
         self.entries = entries if entries is not None else {}
         self.open = open
         self.factory: Value | None = None
@@ -279,7 +269,6 @@ class Slice(Value):
     """`start:stop:step`."""
 
     def __init__(self, start: Value | None, stop: Value | None, step: Value | None) -> None:
-        super().__init__()
         self.start, self.stop, self.step = start, stop, step
 
 
@@ -287,7 +276,6 @@ class External(Value):
     """Something from another module, by its dotted name ("torch.nn.functional.relu")."""
 
     def __init__(self, dotted: str) -> None:
-        super().__init__()
         self.dotted = dotted
 
 
