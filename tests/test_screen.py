@@ -8,8 +8,10 @@ from collections.abc import Sequence
 import pytest
 
 from stridelint.linter import screen
+from stridelint.rules.inplace.inplace_on_expanded import InplaceOnExpanded
 from stridelint.rules.inplace.silent_store_cast import SilentStoreCast
 from stridelint.rules.layout.screening import mixes_formats
+from stridelint.rules.out.out_narrowing import OutNarrowing
 from stridelint.rules.rule import Rule, Severity
 from stridelint.rules.screening import Nodes, Steps, TensorFlow, nodes_of
 
@@ -151,3 +153,48 @@ def test_long_sums_are_not_searched_again_for_each_of_their_parts(monkeypatch: p
             assert steps > length
             counts.append(steps)
         assert counts[1] < 3 * counts[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("torch.add(a, b, out=c)", True),
+        ("options = {'out': c}\ntorch.add(a, b, **options)", True),
+        ("options = dict(out=c)\ntorch.add(a, b, **options)", True),
+        ("def f(**options):\n    x += 1\n    return Model(**options)", False),
+        ("def f(outputs, **options):\n    x += 1\n    return Model(**options)", False),
+    ],
+)
+def test_what_may_hold_an_out_is_looked_for_where_the_code_names_it(text: str, found: bool) -> None:
+    assert bool(OutNarrowing.places(Nodes(ast.parse(f"import torch\n{text}\n")))) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("x.expand(3, 4).add_(1)", True),
+        ("torch.nn.functional.relu(x.expand(3, 4), inplace=True)", True),
+        ("class Model(Base):\n    def __init__(self):\n        super().__init__(x.expand(3, 4))", False),
+    ],
+)
+def test_a_constructor_writes_to_no_tensor(text: str, found: bool) -> None:
+    assert bool(InplaceOnExpanded.places(Nodes(ast.parse(f"import torch\n{text}\n")))) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("y = torch.zeros(3, 4)\ny.add_(x.expand(3, 4))", False),
+        ("def f(x, y):\n    x.scatter_add_(0, y.expand(3, 4), y)", False),
+        ("torch.relu_(x.expand(3, 4))", True),
+        ("torch.nn.init.zeros_(x.expand(3, 4))", True),
+        ("def f(x):\n    init.zeros_(x.expand(3, 4))", True),
+        ("def f(x):\n    y = x.expand(3, 4)\n    y[0].add_(1)", True),
+        ("def f(x, y):\n    x = torch.zeros(3)\n    x[:, 0] = y.expand(3)\n    x += 1", False),
+        ("def f(x, y):\n    x[..., 0] = y.expand(3)\n    x += 1", False),
+        ("def f(rows, y):\n    rows[0] = y.expand(3)\n    rows[0] += 1", True),
+        ("def f(rows, y):\n    rows['a', 0] = y.expand(3)\n    rows['a', 0] += 1", True),
+    ],
+)
+def test_only_what_is_written_to_matters(text: str, found: bool) -> None:
+    assert bool(InplaceOnExpanded.places(Nodes(ast.parse(f"import torch\n{text}\n")))) is found

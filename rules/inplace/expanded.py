@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Set
 
-from stridelint.rules.screening import Nodes, TensorFlow, name_of
+from stridelint.rules.screening import Key, Nodes, TensorFlow, name_of, of_torch
+from stridelint.rules.screening.expressions import parameter_names, root_of
 
 EXPANDING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tensors", "meshgrid", "unfold", "as_strided"})
 _FRESH = frozenset(
@@ -31,6 +33,8 @@ def writes_to_expanded(nodes: Nodes) -> frozenset[str]:
     if EXPANDING.isdisjoint(nodes.names):
         return frozenset()
     flow, found = nodes.flow(Expanded), set()
+    variables = {(unit, name) for function, unit in nodes.functions for name in parameter_names(function.args)}
+    variables |= nodes.definitions.of.keys()
     for node, unit in nodes.bindings:
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
@@ -41,7 +45,28 @@ def writes_to_expanded(nodes: Nodes) -> frozenset[str]:
                 if flow.holds(inner, unit):
                     found.add(unit)
     for call, unit in nodes.calls:
-        written = name_of(call.func).endswith("_") or any(keyword.arg == "inplace" for keyword in call.keywords)
-        if written and flow.holds(call, unit):
+        if any(flow.holds(each, unit) for each in _written(call, unit, nodes, variables)):
             found.add(unit)
     return frozenset(found)
+
+
+def _written(call: ast.Call, unit: str, nodes: Nodes, variables: Set[Key]) -> Iterator[ast.expr]:
+    """What a call may write to: the receiver of `x.add_(y)`; the arguments of `torch.relu_(x)`, and of all with `inplace=`."""
+    name, function = name_of(call.func), call.func
+    if any(keyword.arg == "inplace" for keyword in call.keywords):
+        yield call
+    elif name.endswith("_") and not name.endswith("__"):  # `super().__init__()` writes to no tensor
+        if (
+            isinstance(function, ast.Attribute)
+            and not of_torch(function)
+            and _is_value(function.value, unit, variables)
+        ):
+            yield function.value
+        elif name not in nodes.definitions.functions:  # what a function of the module does is judged where it does it
+            yield call
+
+
+def _is_value(node: ast.expr, unit: str, variables: Set[Key]) -> bool:
+    """Anything but a name that nothing in the function gives a value to: that of a module, perhaps."""
+    root = root_of(node)
+    return not root or (unit, root) in variables

@@ -85,7 +85,9 @@ class OutRule(Rule):
 
 
 def passing_out(nodes: Nodes) -> frozenset[str]:
-    """The units in which some call has a keyword argument `out`."""
+    """The units in which some call has a keyword argument `out`, or `**` of what may hold one where the code names it at all."""
+    if not nodes.words.has_one(OutRule.words):
+        return frozenset()
     return frozenset(
         unit for call, unit in nodes.calls if any(keyword.arg in ("out", None) for keyword in call.keywords)
     )

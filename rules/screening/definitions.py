@@ -138,6 +138,8 @@ class Definitions:
                 self._bind(each, _item(value, index) if parts is None else parts[index], unit)
             return
         while isinstance(target, (ast.Subscript, ast.Starred)):
+            if isinstance(target, ast.Subscript) and _is_of_axes(target.slice):
+                return
             target = target.value
         if isinstance(target, ast.Name):
             self._add((unit, target.id), value, unit)
@@ -267,6 +269,13 @@ class Definitions:
                 for other in sides:
                     if other is not side:
                         self._tell((unit if isinstance(side.value, ast.Name) else "", name_of(side.value)), other)
+
+
+def _is_of_axes(index: ast.expr) -> bool:
+    """`x[:, i]`: only tensors and arrays have such parts, and what is stored there changes neither their dtype nor their layout."""
+    return isinstance(index, ast.Tuple) and any(
+        isinstance(each, ast.Slice) or (isinstance(each, ast.Constant) and each.value is ...) for each in index.elts
+    )
 
 
 def _item(value: ast.expr, index: int) -> ast.expr:
