@@ -9,6 +9,7 @@ from typing import Any
 import libcst as cst
 
 from stridelint.linter.inference import elements, number_ranges, testing
+from stridelint.linter.inference.attributes import as_tensor
 from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
@@ -174,6 +175,8 @@ def augmented(path: Path, node: cst.AugAssign, left: Value, right: Value) -> Val
     special = _special_method(path, node, left, right, "__i", "__", "__r")
     if special is not None:
         return special
+    if isinstance(left, Unknown) and (left.tensor is not None or isinstance(right, TensorValue)):
+        left = as_tensor(path, left)
     if isinstance(left, TensorValue):
         from stridelint.linter.inference.torch_api.apply import apply
 
@@ -200,7 +203,10 @@ def augmented(path: Path, node: cst.AugAssign, left: Value, right: Value) -> Val
         left.items, left.element = (joined.items, joined.element) if isinstance(joined, Sequence) else (None, None)
         left.items = None if left.items is None else [elements.put(left, each) for each in left.items]
         return left
-    return python_binary(path, name, left, right)
+    result = python_binary(path, name, left, right)
+    if isinstance(left, Unknown) and isinstance(result, Unknown):
+        result.tensor = as_tensor(path, left)  # if it is one, it is still the same
+    return result
 
 
 def python_binary(path: Path, name: str, left: Value, right: Value) -> Value:

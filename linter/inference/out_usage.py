@@ -15,6 +15,8 @@ QUERIES = frozenset(
 
 # Methods that keep or show what they are given.
 _KEEPING = frozenset("append appendleft extend insert add put put_nowait debug info warning error log write".split())
+# Methods that overwrite all numbers.
+_CLEARING = frozenset({"zero_", "fill_", "copy_"})
 _RUN_LATER = (cst.FunctionDef, cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 
 
@@ -27,6 +29,7 @@ class Usage:
     handed: other calls that are given `out`, which may do anything: with `out=out`, or for nothing but what they do.
     rebindings: assignments to the name. reads: it is also an input, or something else altogether, such as a stream; or code
         that may run at any time hands it on.
+    carried: its numbers go into what the name is bound to (`out = out + x`). cleared: all of its numbers are overwritten somewhere.
     filled: at this point of the reading it surely was the out= of a call of torch; rereads: its numbers are read after that.
     returns_values: some `return` has a value. aliased: what a write returns is used, so that something else may be `out` too.
     """
@@ -36,6 +39,8 @@ class Usage:
     handed: list[cst.CSTNode] = field(default_factory=list)
     rebindings: list[cst.Assign] = field(default_factory=list)
     reads: bool = False
+    carried: bool = False
+    cleared: bool = False
     filled: bool = False
     rereads: bool = False
     returns_values: bool = False
@@ -43,7 +48,9 @@ class Usage:
 
     @property
     def is_contract(self) -> bool:
-        """It works like torch's `out=`, as far as that shows."""
+        """It works like torch's `out=`, as far as that shows. What only adds to it may be given what to start from."""
+        if self.carried and not self.cleared:
+            return False
         return not self.reads and (self.optional or (bool(self.writes) and not self.rereads))
 
     def read(self) -> None:
@@ -110,7 +117,11 @@ def _visit(node: cst.CSTNode, found: Usage) -> None:
     if isinstance(node, cst.Assign):
         for target in node.targets:
             _visit_target(target.target, node, found)
-        _visit(node.value, found)
+        operands = _operands(node.value) if found.rebindings and found.rebindings[-1] is node else [node.value]
+        found.carried |= len(operands) > 1 and any(map(_is_out, operands))
+        for each in operands:
+            if len(operands) == 1 or not _is_out(each):
+                _visit(each, found)
         return
     if isinstance(node, cst.AugAssign):
         if beginning_of(node.target) == "out":
@@ -123,6 +134,11 @@ def _visit(node: cst.CSTNode, found: Usage) -> None:
     for child in children(node):
         _visit(child, found)
     found.reads |= len(found.handed) > handed and isinstance(node, _RUN_LATER)
+
+
+def _operands(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """Those of `a + b * c`; an expression of another form alone."""
+    return [*_operands(node.left), *_operands(node.right)] if isinstance(node, cst.BinaryOperation) else [node]
 
 
 def _visit_returned(value: cst.BaseExpression, found: Usage) -> None:
@@ -156,6 +172,7 @@ def _visit_call(node: cst.Call, found: Usage, discarded: bool = False) -> None:
         and function.attr.value.endswith("_")
     ):
         found.writes.append(node)
+        found.cleared |= _is_out(function.value) and function.attr.value in _CLEARING
     elif isinstance(function, cst.Attribute):
         _visit(function, found)
     for arg in node.args:

@@ -98,7 +98,8 @@ def left(path: Path, frame: Frame, result: Value) -> None:
 
 def _is_out(result: Value, given: Value | None) -> bool | None:
     """Whether a function returns what was passed as out, or something with it; None where that is not known."""
-    if result is given or (isinstance(result, TensorValue) and given is not None and _is_part(result, given)):
+    tensor = result.tensor if isinstance(result, Unknown) else result
+    if result is given or (isinstance(tensor, TensorValue) and given is not None and _is_part(tensor, given)):
         return True
     if isinstance(result, Sequence):
         if result.items is None:

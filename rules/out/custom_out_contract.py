@@ -99,6 +99,27 @@ def report(values, out=None):
 def hook(module, inputs, out):
     return out.float()
 
+def gathered(parts, scale, out=None):
+    if out is None:
+        out = torch.zeros(3)
+    for part in parts:
+        out += part
+    out *= scale
+    return out
+
+def added_to(parts, out=None):
+    if out is None:
+        out = torch.zeros(3)
+    for part in parts:
+        out = out + part
+    return out
+
+def cleared(x, out=None):
+    if out is not None:
+        out.zero_()
+    out = forward(x, out)
+    return out
+
 residual(torch.rand(3), torch.rand(3))
 """,
     )
@@ -176,6 +197,28 @@ double(torch.rand(2, 2), out=torch.zeros(5))
                     21,
                     5,
                     "'double' returns another tensor when it is given 'out', where torch returns out itself; return out",
+                ),
+            ),
+        ),
+        Invalid(
+            """\
+import torch
+
+def bumps(centres, points, out=None):
+    if out is None:
+        out = torch.zeros(len(points))
+    else:
+        out.zero_()
+    for centre in centres:
+        out = out + torch.exp(-(points - centre) ** 2)
+    return out
+""",
+            (
+                (
+                    9,
+                    9,
+                    "'bumps' binds 'out' to another tensor here and returns that, so that the one it was given keeps what was written "
+                    "before; write into it, as torch's out= does",
                 ),
             ),
         ),
