@@ -181,7 +181,9 @@ def _start(parent: int, work: Callable[[Any], Any]) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     _worker.work, _worker.is_one = work, True
     gc.freeze()  # what is imported stays
-    gc.set_threshold(_MANY_OBJECTS)  # files leave hardly any cycles behind, and looking for them takes a tenth of the time
+    gc.set_threshold(
+        _MANY_OBJECTS
+    )  # files leave hardly any cycles behind, and looking for them takes a tenth of the time
 
     def watch() -> None:
         while os.getppid() == parent:
