@@ -43,6 +43,9 @@ def probed(code: str) -> list[TensorFacts]:
         ("x = torch.zeros(3) if True else torch.zeros(4)\nx.stride()", (3,)),
         ("if __name__ == '__main__':\n    torch.zeros(1, 9).stride()", (1, 9)),
         ("from torch import zeros as z\nz(2, 2).stride()", (2, 2)),
+        ("NAMES = ('a', 'b', 'c')\ntorch.zeros(NAMES.index('c'), NAMES.count('b')).stride()", (2, 1)),
+        ("def f(n):\n    torch.tensor([(1, 2).index(i) for i in (n, n)]).stride()\n", (2,)),
+        ("def f(n):\n    torch.tensor([[1, n].count(1), [1, n].index(n), 'ab'.find(n), 'ab'.index('b')]).stride()\n", (4,)),
     ],
 )
 def test_shapes_reach_their_use(code: str, shape: tuple[int, ...]) -> None:

@@ -6,13 +6,15 @@ from collections.abc import Callable
 
 from stridelint.linter.inference import elements
 from stridelint.linter.inference.iteration import items_of, key_value
-from stridelint.linter.inference.objects import Arguments, BoundMethod
+from stridelint.linter.inference.objects import Arguments, BoundMethod, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     NONE,
     Constant,
     Mapping,
+    Number,
     Sequence,
+    TensorValue,
     Unknown,
     Value,
     as_dim,
@@ -23,6 +25,9 @@ from stridelint.linter.inference.values import (
 from stridelint.rules.contract import sizes
 
 _REORDERING = frozenset({"insert", "remove", "sort", "reverse", "clear", "extendleft", "rotate"})
+
+
+_POSITIONS = frozenset({"index", "rindex", "find", "rfind", "count"})
 
 
 def container_method(path: Path, callee: BoundMethod, args: Arguments) -> Value:
@@ -52,13 +57,14 @@ def _string_method(text: str, name: str, args: Arguments) -> Value:
         "removeprefix",
         "removesuffix",
         "capitalize",
+        *_POSITIONS,
     ):
         try:
             result = getattr(text, name)(*plain)
         except (TypeError, ValueError):
             return Unknown()
         return Sequence([Constant(each) for each in result], "list") if isinstance(result, list) else Constant(result)
-    return Unknown("string")
+    return Number("integer") if name in _POSITIONS else Unknown("string")
 
 
 def _plain(value: Value) -> Value:
@@ -67,6 +73,30 @@ def _plain(value: Value) -> Value:
         parts = [each.value for each in value.items if isinstance(each, Constant)]
         return Constant(tuple(parts)) if len(parts) == len(value.items) else value
     return value
+
+
+def _index(path: Path, owner: Value, args: Arguments) -> Value:
+    found = _places(owner, args)
+    return Constant(found[0]) if found else Number("integer")
+
+
+def _count(path: Path, owner: Value, args: Arguments) -> Value:
+    found = _places(owner, args)
+    return Number("integer") if found is None else Constant(len(found))
+
+
+def _places(owner: Value, args: Arguments) -> list[int] | None:
+    """Where an item stands in a list; None where that is not known."""
+    from stridelint.linter.inference.operators import hashable
+
+    assert isinstance(owner, Sequence)
+    if owner.items is None or len(args.positional) != 1:
+        return None
+    values = [*owner.items, args.positional[0]]
+    *keys, wanted = [None if isinstance(each, (TensorValue, Instance)) else hashable(each) for each in values]
+    if wanted is None or None in keys:  # objects may be equal to others
+        return None
+    return [place for place, key in enumerate(keys) if key == wanted]
 
 
 def _append(path: Path, owner: Value, args: Arguments) -> Value:
@@ -229,6 +259,8 @@ _CONTAINER: dict[tuple[type[Value], str], Callable[[Path, Value, Arguments], Val
     (Sequence, "popleft"): _pop_left,
     (Sequence, "copy"): _copy,
     (Sequence, "numel"): _numel,
+    (Sequence, "index"): _index,
+    (Sequence, "count"): _count,
     (Mapping, "get"): _get,
     (Mapping, "pop"): _pop,
     (Mapping, "setdefault"): _setdefault,
