@@ -14,9 +14,10 @@ from typing import TypeAlias
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.ranges import Range
+from stridelint.rules.contract.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Site:
     """Where something is written. The reader fills in `node` (LibCST), the probe `line`; `path` only if in another file."""
 
@@ -25,7 +26,7 @@ class Site:
     path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Note:
     """One step of a finding's story, such as where a tensor's layout was decided."""
 
@@ -74,7 +75,7 @@ class OutParameter:
     rereads: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Operand:
     """A tensor that takes part in an event.
 
@@ -127,7 +128,7 @@ def changes(form: Form, arguments: Mapping[str, object]) -> bool:
     return form is Form.INPLACE or arguments.get("inplace") is True
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TensorEvent:
     """One call of an operator.
 

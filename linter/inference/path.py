@@ -279,7 +279,8 @@ class Path:
         """Sizes with the values that conditions on this path gave them; the same tuple where none did."""
         if dims is None or not self.bound_sizes:
             return dims
-        if all(isinstance(dim, int) or self.bound_sizes.keys().isdisjoint(sizes.leaves(dim)) for dim in dims):
+        bound = self.bound_sizes.keys()
+        if not any([not bound.isdisjoint(dim.leaves) for dim in dims if not isinstance(dim, int)]):
             return dims
         replaced = tuple(sizes.substitute(dim, self.bound_sizes) for dim in dims)
         return dims if any(dim is None for dim in replaced) else tuple(dim for dim in replaced if dim is not None)

@@ -101,10 +101,14 @@ def swaps_channels(shape: Dims, requested: Dims) -> bool:
     where the rows may be put together, as in (2, 3, 4, 6) to (2, 24, 3). Axes before an image keep their sizes, or -1 stands for
     them."""
     for batch in range(max(len(shape) - 1, 0)):
+        source = shape[batch:]
+        image = _pixels(source)
+        if image is None:
+            continue
         for before in {batch, min(batch, 1)}:
             kept = requested[:before] == shape[:batch] or (batch and requested[:before] == (-1,))
-            source, wanted = shape[batch:], _resolved(requested[before:], shape[batch:])
-            if kept and wanted is not None and _are_swapped(source, wanted):
+            wanted = _resolved(requested[before:], source) if kept else None
+            if wanted is not None and _are_swapped(image, _pixels(wanted)):
                 return True
     return False
 
@@ -118,9 +122,8 @@ def _resolved(requested: Dims, shape: Dims) -> Dims | None:
     return tuple(total // known if dim == -1 else dim for dim in requested)
 
 
-def _are_swapped(source: Dims, wanted: Dims) -> bool:
-    image, other = _pixels(source), _pixels(wanted)
-    if image is None or other is None or image[1] is other[1]:
+def _are_swapped(image: tuple[Dims, bool], other: tuple[Dims, bool] | None) -> bool:
+    if other is None or image[1] is other[1]:
         return False
     if len(image[0]) == len(other[0]):
         return len(image[0]) > 1 and image[0] == other[0]

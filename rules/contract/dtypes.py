@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.contract.records import record
 
 KINDS = ("bool", "integer", "float", "complex")
 
@@ -75,7 +75,7 @@ _COMPLEX_OF = {"float16": "complex32", "bfloat16": "complex64", "float32": "comp
 _REAL_OF = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Scalar:
     """A Python number as an operand (a "wrapped number"); `kind` None where only that it is a number is known.
 

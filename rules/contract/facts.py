@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-import operator
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from stridelint.rules.contract.records import record
 from stridelint.rules.contract.sizes import Size
 
 Dim: TypeAlias = int | Size
 Dims: TypeAlias = tuple[Dim, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TensorFacts:
     """Facts about a tensor; `None` means that the fact is unknown.
 
@@ -56,22 +53,25 @@ class TensorFacts:
 
     def but(self, **changes: object) -> TensorFacts:
         """These facts with some replaced. (`dataclasses.replace` takes several times as long.)"""
-        values = list(_values_of(self))
+        made = TensorFacts(
+            self.shape,
+            self.strides,
+            self.storage_offset,
+            self.dtype,
+            self.kind,
+            self.device,
+            self.requires_grad,
+            self.is_leaf,
+            self.storage,
+        )
         for name, value in changes.items():
-            if name not in _PLACES:
-                raise TypeError(f"TensorFacts has no {name}")
-            values[_PLACES[name]] = value
-        return TensorFacts(*values)
-
-
-_FIELDS = tuple(field.name for field in dataclasses.fields(TensorFacts))
-_PLACES = {name: place for place, name in enumerate(_FIELDS)}
-_values_of: Callable[[TensorFacts], tuple[Any, ...]] = operator.attrgetter(*_FIELDS)
+            setattr(made, name, value)
+        return made
 
 
 def concrete(dims: Dims | None) -> tuple[int, ...] | None:
     """`dims` if all of them are numbers."""
     if dims is None:
         return None
-    numbers = tuple(dim for dim in dims if isinstance(dim, int))
+    numbers = tuple([dim for dim in dims if isinstance(dim, int)])
     return numbers if len(numbers) == len(dims) else None

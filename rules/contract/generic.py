@@ -11,12 +11,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.alike import answered_alike, once_alike
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import Dims, TensorFacts
+from stridelint.rules.contract.records import record
 
 # Each row assigns the k-th unknown; distinct, so that no two axes agree by chance.
 _ROWS = (
@@ -30,7 +30,7 @@ _MOST_SPECIAL = 160
 _LARGEST_SCALE = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Judgement:
     """An answer, and how sure it is."""
 
@@ -43,7 +43,7 @@ UNKNOWN = Judgement(Answer.UNKNOWN, Confidence.POSSIBLE)
 Numbers = tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Instance:
     values: Mapping[sizes.Atom, int]
     tensors: tuple[TensorFacts, ...]

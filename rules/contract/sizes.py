@@ -92,6 +92,8 @@ class Size:
     def leaves(self) -> tuple[Atom, ...]:
         """The named unknown sizes that it is computed from, in the order in which they stand in it."""
         if self._leaves is None:
+            if self.symbol is not None:
+                return (self.symbol,)
             found: dict[Atom, None] = {}
             for atoms, _ in self.terms:
                 for atom in atoms:

@@ -15,6 +15,8 @@ _AXES = {"1d": 1, "2d": 2, "3d": 3}
 
 def learn(path: Path, name: str, bound: Mapping[str, object]) -> None:
     """After a convolution, a linear layer or a normalization, an unknown number of channels is what the weights ask for."""
+    if "weight" not in bound:
+        return
     operator = name.rpartition(".")[2]
     base, weight = _shape(bound, "input"), _shape(bound, "weight")
     if not base or not weight:

@@ -100,13 +100,16 @@ def _result_type(path: Path, variant: Variant, index: int, bound: Dict[str, obje
 def _type_of(value: object) -> object:
     """All that type promotion looks at in an argument."""
     if isinstance(value, Operand):
-        return value.facts.dtype, value.facts.kind, value.facts.rank is None, value.facts.rank == 0
+        rank = value.facts.rank
+        return value.facts.dtype, value.facts.kind, rank if rank is None else rank == 0
     if isinstance(value, Scalar):
         return value
     return tuple(_type_of(each) for each in value) if isinstance(value, (tuple, list)) else type(value)
 
 
 def _device(tensors: list[TensorFacts]) -> str | None:
+    if len(tensors) == 1:
+        return tensors[0].device
     devices = {facts.device for facts in tensors if facts.rank != 0} or {facts.device for facts in tensors}
     return devices.pop() if len(devices) == 1 else None
 
@@ -117,4 +120,4 @@ def _requires_grad(path: Path, tensors: list[TensorFacts], differentiable: bool 
     wanted = [facts.requires_grad for facts in tensors]
     if True in wanted:
         return True if path.grad_mode and differentiable else None
-    return False if all(each is False for each in wanted) else None
+    return None if None in wanted else False
