@@ -137,10 +137,32 @@ def _feeds(unit: Unit) -> bool:
     arguments = unit.node.args
     positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
     required = positional[: len(positional) - len(arguments.defaults)]
-    makes = not _SOURCES.isdisjoint(unit.names)
+    if _SOURCES.isdisjoint(unit.names) and _UNUSUAL.isdisjoint(unit.names):
+        return False
+    names = _names_of_values(unit.node)
+    makes = not _SOURCES.isdisjoint(names)
     if set(required) <= {"self", "cls"}:
         return makes
-    return not _UNUSUAL.isdisjoint(unit.names) or (makes and not _ORDERING.isdisjoint(unit.names))
+    return not _UNUSUAL.isdisjoint(names) or (makes and not _ORDERING.isdisjoint(names))
+
+
+def _names_of_values(function: ast.AST) -> set[str]:
+    """The identifiers in a function but for its annotations: `mask: bool` makes no tensor of that dtype."""
+    found: set[str] = set()
+    waiting = [function]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.keyword) and node.arg is not None:
+            found.add(node.arg)
+        elif isinstance(node, ast.alias):
+            found.add(node.name.rpartition(".")[2])
+        annotations = (getattr(node, "annotation", None), getattr(node, "returns", None))
+        waiting += [each for each in ast.iter_child_nodes(node) if each not in annotations]
+    return found
 
 
 def _sources_of_objects(units: Iterable[Unit]) -> frozenset[str]:
@@ -148,7 +170,10 @@ def _sources_of_objects(units: Iterable[Unit]) -> frozenset[str]:
     makers = {
         unit.owner.name
         for unit in units
-        if unit.owner is not None and unit.node.name in _CONSTRUCTORS and not _SOURCES.isdisjoint(unit.names)
+        if unit.owner is not None
+        and unit.node.name in _CONSTRUCTORS
+        and not _SOURCES.isdisjoint(unit.names)
+        and not _SOURCES.isdisjoint(_names_of_values(unit.node))
     }
     owners = {unit.owner for unit in units if unit.owner is not None}
     while True:

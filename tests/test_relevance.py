@@ -189,3 +189,19 @@ def test_lines_are_those_of_python(odd: str) -> None:
     outcome = engine.check(source.from_bytes("x.py", (before + call).encode()), select(Settings()))
     assert outcome.skipped == ()
     assert [(each.line, each.excerpt) for each in outcome.findings] == [(len(source.lines(before)), call.rstrip())]
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "is_root"),
+    [
+        ("def fill(x, keep)", "flat(x.bool())", True),
+        ("def fill(x, keep)", "flat(x, dtype=torch.long)", True),
+        ("def fill(x, keep: bool)", "flat(x)", False),
+        ("def fill(x: torch.BoolTensor) -> bool", "flat(x)", False),
+        ("def fill()", "flat(torch.zeros(2, 3))", True),
+        ("def fill(x: torch.Tensor = None) -> torch.Tensor", "flat(x)", False),
+    ],
+)
+def test_what_an_annotation_names_makes_no_tensor(head: str, body: str, is_root: bool) -> None:
+    text = f"import torch\n\ndef flat(x, dtype=None):\n    return x.t().view(-1)\n\n{head}:\n    return {body}\n"
+    assert (1 in planned(text).roots) is is_root
