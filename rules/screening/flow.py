@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import weakref
 from typing import TypeAlias
 
 from stridelint.rules.screening.definitions import Key
@@ -22,7 +23,8 @@ class Flow:
     def __init__(self, nodes: Nodes) -> None:
         self.definitions = nodes.definitions.of
         self._defined = nodes.definitions
-        self._nodes = nodes
+        # The nodes keep the flow: were it to keep them, too, only the garbage collector would free the tree.
+        self._nodes: Nodes = weakref.proxy(nodes)
         self._has: set[Key] = set()
         self._has_not: set[Key] = set()
         # The same of expressions: long sums are asked for with each of their parts.
