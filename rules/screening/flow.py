@@ -8,7 +8,7 @@ import weakref
 from typing import TypeAlias
 
 from stridelint.rules.screening.definitions import Key
-from stridelint.rules.screening.expressions import arguments_of, expressions_in, name_of, root_of
+from stridelint.rules.screening.expressions import arguments_of, expressions_in, name_of
 from stridelint.rules.screening.nodes import Nodes
 
 Steps: TypeAlias = "bool | list[ast.expr | Key]"
@@ -41,8 +41,8 @@ class Flow:
 
     @functools.cached_property
     def is_possible(self) -> bool:
-        """Whether a value may have the property at all. What other files make is followed to where it is used, whatever it is."""
-        return bool(self._nodes.makers) or self.begins()
+        """Whether a value may have the property at all. What other files make may have any property."""
+        return bool(self._nodes.made_elsewhere) or self.begins()
 
     def follow(self, node: ast.expr, unit: str) -> Steps:
         """Whether a value has the property; or the expressions and names any of which may bring it."""
@@ -79,14 +79,17 @@ class Flow:
         reached_from: dict[Key, Key | None] = {}
         seen = {(id(node), unit)}  # a default (`n=n`) or an annotation may lead back to itself
         waiting: list[tuple[ast.expr, str, Key | None]] = [(node, unit, None)]
-        fruitless, fruitful, makers = self._fruitless, self._fruitful, self._nodes.makers
+        fruitless, fruitful, made_elsewhere = self._fruitless, self._fruitful, self._nodes.made_elsewhere
         while waiting:
             each, place, origin = waiting.pop()
             here = (id(each), place)
             if here in fruitless:
                 continue
-            steps: Steps = here in fruitful or (bool(makers) and self._is_made_elsewhere(each, place))
-            steps = steps or self.follow(each, place)
+            steps: Steps = True
+            if id(each) in made_elsewhere:
+                self._nodes.fed.add(place)
+            elif here not in fruitful:
+                steps = self.follow(each, place)
             found = steps is True
             for step in () if isinstance(steps, bool) else steps:
                 if type(step) is not tuple:
@@ -108,16 +111,6 @@ class Flow:
         self._has_not.update(reached_from)
         fruitless.update(seen)
         return False
-
-    def _is_made_elsewhere(self, node: ast.expr, unit: str) -> bool:
-        """Whether a function of another file makes it, of nothing that this file gives it but constants."""
-        makers = self._nodes.makers
-        if not (isinstance(node, ast.Call) and root_of(node.func) in makers):
-            return False
-        if name_of(node.func)[:1].isupper() or any(not isinstance(each, ast.Constant) for each in arguments_of(node)):
-            return False  # objects of classes are no tensors
-        self._nodes.fed.add(unit)
-        return True
 
 
 class TensorFlow(Flow):

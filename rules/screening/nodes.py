@@ -6,7 +6,7 @@ import ast
 import functools
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stridelint.rules.screening.expressions import arguments_of, fields_of, name_of, parameter_names
+from stridelint.rules.screening.expressions import arguments_of, fields_of, name_of, parameter_names, root_of
 from stridelint.rules.screening.words import MAX_STRING, STORE, Words, said
 
 if TYPE_CHECKING:
@@ -247,6 +247,17 @@ class Nodes:
         found = self._flows[kind]
         assert isinstance(found, kind)
         return found
+
+    @functools.cached_property
+    def made_elsewhere(self) -> set[int]:
+        """Calls (their identities) that may give an unusual tensor which a function of another file makes, of constants only."""
+        return {
+            id(call)
+            for call, _ in self.calls
+            if root_of(call.func) in self.makers
+            and not name_of(call.func)[:1].isupper()  # objects of classes are no tensors
+            and all(isinstance(each, ast.Constant) for each in arguments_of(call))
+        }
 
     @functools.cached_property
     def definitions(self) -> Definitions:
