@@ -25,20 +25,20 @@ class OwnUses(NamedTuple):
 
 def changed_later(program: Program, cls: Class) -> OwnUses:
     """What is done in methods that the constructor does not call."""
-    methods = {
-        statement.name.value: program.once(statement, own_uses, statement)
-        for owner in cls.linearized()
-        for statement in owner.node.body.body
-        if isinstance(statement, cst.FunctionDef)
-    }
+    methods: dict[str, list[OwnUses]] = {}  # of one name, as `super()` may lead from one to the next
+    for owner in cls.linearized():
+        for statement in owner.node.body.body:
+            if isinstance(statement, cst.FunctionDef):
+                uses = program.once(statement, own_uses, statement)
+                methods.setdefault(statement.name.value, []).append(uses)
     reached: set[str] = set()
     waiting = list(_CONSTRUCTORS)
     while waiting:
         name = waiting.pop()
         if name in methods and name not in reached:
             reached.add(name)
-            waiting += methods[name].called
-    later = [uses for name, uses in methods.items() if name not in reached]
+            waiting += [called for uses in methods[name] for called in uses.called]
+    later = [uses for name, group in methods.items() if name not in reached for uses in group]
     return OwnUses(*(frozenset().union(*names) for names in zip(*later))) if later else _NONE
 
 

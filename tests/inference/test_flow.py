@@ -157,3 +157,40 @@ class A:
 )
 def test_odd_programs_do_no_harm(code: str) -> None:
     assert analyse(libcst.parse_module(HEAD + code), []).exhausted is None
+
+
+_BASE = """
+class Base:
+    def __init__(self):
+        self.n = 1
+    def change(self):
+        pass
+"""
+
+
+def test_what_a_derived_constructor_calls_is_no_later_change() -> None:
+    code = """
+class Derived(Base):
+    def __init__(self):
+        super().__init__()
+        self.fill()
+    def fill(self):
+        self.x = torch.zeros(3)
+    def use(self):
+        self.x.stride()
+"""
+    assert [facts.shape for facts in probed(_BASE + code)] == [(3,)]
+
+
+def test_a_change_counts_though_a_base_has_a_method_of_that_name() -> None:
+    code = """
+class Derived(Base):
+    def __init__(self):
+        super().__init__()
+        self.x = torch.zeros(3)
+    def change(self):
+        self.x = torch.zeros(4)
+    def use(self):
+        self.x.stride()
+"""
+    assert [facts.shape for facts in probed(_BASE + code)] == [None]
