@@ -280,7 +280,7 @@ class Path:
         if dims is None or not self.bound_sizes:
             return dims
         bound = self.bound_sizes.keys()
-        if not any([not bound.isdisjoint(dim.leaves) for dim in dims if not isinstance(dim, int)]):
+        if all(bound.isdisjoint(dim.leaves) for dim in dims if not isinstance(dim, int)):
             return dims
         replaced = tuple(sizes.substitute(dim, self.bound_sizes) for dim in dims)
         return dims if any(dim is None for dim in replaced) else tuple(dim for dim in replaced if dim is not None)

@@ -84,7 +84,7 @@ def elementwise(operands: Sequence[Operand], *, to_float: bool = False, conditio
     casts = [False] * conditions + _casts(operands[conditions:], dtype, device)
     if to_float and dtype is None:
         casts = [None if cast is False and device in (None, "cpu") else cast for cast in casts]
-    if any([tensor.strides is None for tensor in filled]):
+    if any(tensor.strides is None for tensor in filled):
         return facts.but(shape=shape, strides=_decided_by_first(shape, filled))
     groups = [shape, *(dims for tensor in filled for dims in (tensor.shape, tensor.strides))]
     strides = once_alike(("elementwise", *casts), groups, lambda: _strides(shape, filled, casts))
