@@ -88,6 +88,7 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
     reaching = reachability.reaching(units, spoken, globals_, spoken_globals)
     near, sources = reachability.names_of(units, spoken), _sources_of_objects(units)
     near |= {name for name, parts in globals_.items() if not near.isdisjoint(parts)}  # `run = Kernel.apply`
+    doubting = {unit.node.name for unit, speaks in zip(units, spoken) if speaks} & _doubting(nodes)
     following: set[int | None] = {
         index for index, unit in enumerate(units) if _leads_out(nodes, unit.names, nodes.unit_of(unit.node))
     }
@@ -97,7 +98,7 @@ def plan(text: str, tree: ast.Module, nodes: Nodes, rules: Iterable[type[Rule]])
         if spoken[index]
         or (reaching[index] and unit.node.name.startswith("test"))
         or not near.isdisjoint(unit.names)
-        and (_feeds(unit) or _passes_attributes(unit, near, sources))
+        and (_feeds(unit) or _passes_attributes(unit, near, sources) or not doubting.isdisjoint(unit.names))
         or index in following
     }
     hot = reachability.names_of(units, reaching)
@@ -144,6 +145,24 @@ def _feeds(unit: Unit) -> bool:
     if set(required) <= {"self", "cls"}:
         return makes
     return not _UNUSUAL.isdisjoint(names) or (makes and not _ORDERING.isdisjoint(names))
+
+
+def _doubting(nodes: Nodes) -> set[str]:
+    """Functions that ask whether an argument is None though its annotation says a tensor: read on their own they trust the
+    annotation, and only their callers lead to what they do without one."""
+    asked = {
+        (unit, node.left.id)
+        for node, unit in nodes.compared
+        if isinstance(node.left, ast.Name)
+        and isinstance(node.ops[0], (ast.Is, ast.IsNot))
+        and isinstance(node.comparators[0], ast.Constant)
+    }
+    return {
+        function.name
+        for function, unit in nodes.functions
+        for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+        if (unit, each.arg) in asked and isinstance(each.annotation, (ast.Name, ast.Attribute, ast.Constant))
+    }
 
 
 def _names_of_values(function: ast.AST) -> set[str]:

@@ -205,3 +205,24 @@ def test_lines_are_those_of_python(odd: str) -> None:
 def test_what_an_annotation_names_makes_no_tensor(head: str, body: str, is_root: bool) -> None:
     text = f"import torch\n\ndef flat(x, dtype=None):\n    return x.t().view(-1)\n\n{head}:\n    return {body}\n"
     assert (1 in planned(text).roots) is is_root
+
+
+@pytest.mark.parametrize(
+    ("annotation", "is_root"),
+    [("torch.Tensor", True), ("'Tensor'", True), ("torch.Tensor | None", False), ("object | None", False)],
+)
+def test_callers_tell_more_than_an_annotation_that_the_code_doubts(annotation: str, is_root: bool) -> None:
+    text = f"""\
+import torch
+
+def clip(x, limits: {annotation}):
+    if limits is None:
+        boxes = torch.softmax(x, dim=1)
+        boxes[:, [0, 2]].clamp_(min=0, max=1)
+
+def run(outputs):
+    clip(outputs[0], outputs[1])
+"""
+    assert (1 in planned(text).roots) is is_root
+    found = analyse(libcst.parse_module(text), all_rules(), wanted=planned(text).roots).findings
+    assert [each.rule.code for each in found] == ["TLC109"]
