@@ -18,7 +18,7 @@ def find(rule: Rule, test: TestEvent, cause: Sight, advice: str) -> Iterator[Fin
     if subject.is_deliberate(test) or subject.sees_layout_otherwise(test):
         return
     for check in subject.checks(test):
-        if check.is_blind and check.sights[0] is cause and test.complete:
+        if check.is_blind and check.sights[0] is cause and test.complete and not subject.is_about_both(test, check):
             yield _blind(rule, test, check, cause, advice)
         elif cause in check.sights and Sight.TELLING in check.sights:
             yield from _blind_runs(rule, check, cause)

@@ -62,7 +62,12 @@ import torch
 
 def test_one_channel_is_ambiguous():
     x = torch.rand(2, 1, 4, 5)
-    assert x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
+    assert x.is_contiguous(memory_format=torch.channels_last)
+
+def test_mask_is_in_both_formats():
+    mask = torch.rand(2, 1, 4, 5)
+    assert mask.is_contiguous()
+    assert mask.is_contiguous(memory_format=torch.channels_last)
 """,
     )
     INVALID = (

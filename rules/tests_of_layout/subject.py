@@ -167,6 +167,27 @@ def tells_elsewhere(test: TestEvent, but: Check) -> bool:
     return False
 
 
+def is_about_both(test: TestEvent, check: Check) -> bool:
+    """It asserts the other format of the very tensor, too: only one that is in both formats is to pass."""
+    inside = nodes_of(test)
+    return all(
+        not _just_converted(assertion, run, inside)
+        and any(
+            other.kind == "is_contiguous"
+            and other.holds
+            and other.arguments.get("memory_format") != assertion.arguments.get("memory_format")
+            and _is_same(other.tensors[0], assertion.tensors[0])
+            for other in run.assertions
+            if other.tensors
+        )
+        for assertion, run in zip(check.assertions, check.runs)
+    )
+
+
+def _is_same(left: Operand, right: Operand) -> bool:
+    return left.text == right.text != "" and left.facts.storage == right.facts.storage is not None
+
+
 def _just_converted(assertion: Assertion, run: TestRun, inside: set[int]) -> bool:
     storage = assertion.tensors[0].facts.storage
     made = (event for event in run.events if event.op in CONVERSIONS and id(event.site.node) in inside)
