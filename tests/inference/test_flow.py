@@ -45,7 +45,10 @@ def probed(code: str) -> list[TensorFacts]:
         ("from torch import zeros as z\nz(2, 2).stride()", (2, 2)),
         ("NAMES = ('a', 'b', 'c')\ntorch.zeros(NAMES.index('c'), NAMES.count('b')).stride()", (2, 1)),
         ("def f(n):\n    torch.tensor([(1, 2).index(i) for i in (n, n)]).stride()\n", (2,)),
-        ("def f(n):\n    torch.tensor([[1, n].count(1), [1, n].index(n), 'ab'.find(n), 'ab'.index('b')]).stride()\n", (4,)),
+        (
+            "def f(n):\n    torch.tensor([[1, n].count(1), [1, n].index(n), 'ab'.find(n), 'ab'.index('b')]).stride()\n",
+            (4,),
+        ),
     ],
 )
 def test_shapes_reach_their_use(code: str, shape: tuple[int, ...]) -> None:
