@@ -61,12 +61,7 @@ def is_only_here(source: TensorValue, node: cst.CSTNode | None) -> bool:
 
 def is_temporary(tensor: TensorValue, node: cst.CSTNode | None) -> bool:
     """Whether nothing holds a tensor, nor what it is a view or copy of: `torch.zeros(1).t()`, `F.relu(x)`; an attribute or item may."""
-    returned = False
-    while not tensor.is_parameter and not tensor.is_buffer:
-        # What a function calls a tensor ends with the function.
-        returned |= isinstance(node, cst.Call) and isinstance(node.func, cst.Name)
-        if tensor.name is not None and not (returned and "." not in tensor.name):
-            return False
+    while tensor.name is None and not tensor.is_parameter and not tensor.is_buffer:
         source = tensor.base if tensor.copied is None else tensor.copied.source
         if source is None:
             return not isinstance(node, (cst.Name, cst.Attribute, cst.Subscript))
