@@ -81,7 +81,7 @@ class Operand:
 
     wording: how the code names it ("self.buffer", "x.t()"), or what tells; see `text`.
     story: where it was made and where its layout, dtype or grad was decided, oldest first.
-    fresh: nothing else refers to this tensor, nor to what it is a view or copy of (a temporary).
+    fresh: nothing else refers to this tensor (a temporary).
     whole: its numbers are whole, whatever its dtype.
     batched: it stands for the slices of a tensor that vmap maps over.
     made_by: the operator of the table whose result it is, unchanged.

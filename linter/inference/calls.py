@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, copies, decorators, elements, outs, transforms
+from stridelint.linter.inference import contexts, decorators, elements, outs, transforms
 from stridelint.linter.inference.arguments import bind
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
 from stridelint.linter.inference.bindings import dotted_name
@@ -196,7 +196,6 @@ def _called(
         else None
     )
     frame = Frame(function, path.discard_site or discarded if discarded is not None else None, node)
-    frame.held = copies.held(args) if discarded is not None else ()
     frame.at_yield = at_yield
     outs.enter(path, frame, scope)
     saved, path.discarded, claim = path.grad_mode, None, path.claim

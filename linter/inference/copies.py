@@ -5,10 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.name_uses import NameUses
-from stridelint.linter.inference.objects import Arguments, Function
+from stridelint.linter.inference.objects import Function
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.purity import is_pure
-from stridelint.linter.inference.values import TensorValue, Value
+from stridelint.linter.inference.values import TensorValue
 from stridelint.rules.contract.answers import Confidence
 
 
@@ -57,34 +57,6 @@ def is_only_here(source: TensorValue, node: cst.CSTNode | None) -> bool:
         and made[0].startswith("is made here")
         and _reach(node, made[1]) is made[1]
     )
-
-
-def is_temporary(tensor: TensorValue, node: cst.CSTNode | None) -> bool:
-    """Whether nothing holds a tensor, nor what it is a view or copy of: `torch.zeros(1).t()`, `F.relu(x)`; an attribute or item may."""
-    while tensor.name is None and not tensor.is_parameter and not tensor.is_buffer:
-        source = tensor.base if tensor.copied is None else tensor.copied.source
-        if source is None:
-            return not isinstance(node, (cst.Name, cst.Attribute, cst.Subscript))
-        tensor, node = source, None if node is None else _owner(node)
-    return False
-
-
-def held(args: Arguments) -> tuple[Value, ...]:
-    """The arguments of a call that something else holds, too, or a tensor that they are views or copies of."""
-    given: list[tuple[int | str, Value]] = [*enumerate(args.positional), *args.keywords.items()]
-    return tuple(
-        value
-        for key, value in given
-        if not (
-            is_temporary(value, args.nodes.get(key))
-            if isinstance(value, TensorValue)
-            else isinstance(args.nodes.get(key), cst.Call)
-        )
-    )
-
-
-def _owner(node: cst.CSTNode) -> cst.CSTNode | None:
-    return node.value if isinstance(node, cst.Attribute) else copied_expression(node)
 
 
 def _reach(node: cst.CSTNode, goal: cst.CSTNode) -> cst.CSTNode:

@@ -33,12 +33,14 @@ def evaluate(path: Path, scope: Scope, node: cst.CSTNode) -> Value:
 
 
 def evaluate_discarded(path: Path, scope: Scope, node: cst.BaseExpression, statement: cst.CSTNode) -> Value:
-    """What a pure helper returns to a call statement that throws it away: a method of one of its arguments."""
+    """What a pure helper returns to a call statement that throws it away: a method of one of its parameters."""
+    function = path.frames[-1].function.node
+    names = {param.name.value for param in (*function.params.posonly_params, *function.params.params)}
     if not (
         isinstance(node, cst.Call)
         and isinstance(node.func, cst.Attribute)
         and isinstance(node.func.value, cst.Name)
-        and any(scope.get(path, node.func.value.value) is each for each in path.frames[-1].held)
+        and node.func.value.value in names
     ):
         return evaluate(path, scope, node)
     previous, path.discard_site = path.discard_site, statement

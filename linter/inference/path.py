@@ -75,8 +75,7 @@ class Raised(Exception):
 class Frame:
     """A call of a user's function in progress.
 
-    discarded_call: the call statement that throws away what this pure function returns; held: those of its arguments that
-        are not made for it.
+    discarded_call: the call statement that throws away what this pure function returns.
     call: how it is called.
     given_out, out_parameter: what was passed as `out`, unless that is None; out_handed: it was handed on to other code.
     out_rebound: where the name was bound to another value last.
@@ -92,7 +91,6 @@ class Frame:
         self.function = function
         self.call = call
         self.discarded_call = discarded_call
-        self.held: tuple[Value, ...] = ()
         self.yielded: list[Value] = []
         self.falls_back = False
         self.repeats = False

@@ -122,18 +122,6 @@ def can_convert(dtype):
     except RuntimeError:
         return False
     return True
-
-def rows(x):
-    x = torch.relu(x)
-    return x.contiguous()
-
-def warm_up(net):
-    torch.zeros(1).cuda()
-    x = torch.rand(3, 4)
-    rows(x)
-    rows(torch.rand(3, 4).t())
-    net(x).cpu(), torch.stack([x, x]).sum().cpu()
-    torch.stack([x, x]).cpu()
 """,
     )
     INVALID = (
@@ -246,8 +234,6 @@ print(x.stride())
         if event.discarded_at is None or event.out is not None or not event.tensors or event.form is Form.INPLACE:
             return
         source = event.tensors[0]
-        if source.fresh:
-            return  # `torch.zeros(1).cuda()` is there for what it does on the way
         message = (
             f"the result of '{event.text}' is thrown away: {quoted(source)} is not {CONVERSIONS[event.op]} in place"
         )

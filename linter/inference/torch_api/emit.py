@@ -53,7 +53,7 @@ def operand(path: Path, tensor: TensorValue, node: cst.CSTNode | None = None, he
     written = None if tensor.written_by is None else Note(Site(tensor.written_by[1]), tensor.written_by[0])
     wording = (tensor.name or "") if node is None else Written(path.program, node)
     story = tuple(Note(Site(where), what) for what, where in tensor.story)
-    fresh = copies.is_temporary(tensor, node)
+    fresh = tensor.name is None and not tensor.is_parameter
     return Operand(
         path.facts(tensor),
         wording,
