@@ -60,7 +60,8 @@ class OutParameter:
     facts: of the tensor that was passed.
     writes: it is written into. last_writes: the statements and calls that do so right before the function returns.
     handed: calls by which it is handed on to code that may do anything. aliased: what a write returns is used.
-    rebindings: where another value is assigned to the name. returns_values: some `return` has a value.
+    rebindings: where another value is assigned to the name; replacements: where that is done because out does not fit.
+    returns_values: some `return` has a value.
     rereads: what was written into it is read again.
     """
 
@@ -71,6 +72,7 @@ class OutParameter:
     handed: tuple[Site, ...] = ()
     aliased: bool = False
     rebindings: tuple[Site, ...] = ()
+    replacements: tuple[Site, ...] = ()
     returns_values: bool = False
     rereads: bool = False
 

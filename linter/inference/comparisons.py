@@ -94,7 +94,23 @@ def identical(path: Path, left: Value, right: Value) -> Value:
 
             return Condition(("none", other.identity), assume)
         return FALSE
+    if left is not right and all(isinstance(each, (TensorValue, Unknown)) for each in (left, right)):
+        return _one_tensor(path, left, right)
     return equal(path, left, right)
+
+
+def _one_tensor(path: Path, left: Value, right: Value) -> Value:
+    """Whether two values that came by different ways are one tensor."""
+    storages = {path.facts(each).storage if isinstance(each, TensorValue) else None for each in (left, right)}
+    if len(storages) == 2 and None not in storages:
+        return FALSE
+    frame = path.frames[-1] if path.frames else None
+
+    def assume(outcome: bool) -> None:
+        if outcome and frame is not None and frame.given_out in (left, right):
+            frame.out_twins += (left, right)
+
+    return Condition(("one", frozenset((left.identity, right.identity))), assume)
 
 
 def equal(path: Path, left: Value, right: Value) -> Value:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from stridelint.rules.forms.walking import beginning_of, children
+from stridelint.rules.forms.walking import beginning_of, children, walk
 
 QUERIES = frozenset(
     """shape dtype device requires_grad ndim is_leaf layout size dim numel stride is_contiguous is_floating_point is_complex
@@ -27,7 +27,8 @@ class Usage:
     optional: it may be left out.
     writes: expressions and statements that write into it, calls of torch with `out=out` among them.
     handed: other calls that are given `out`, which may do anything: with `out=out`, or for nothing but what they do.
-    rebindings: assignments to the name. reads: it is also an input, or something else altogether, such as a stream; or code
+    rebindings: assignments to the name, but for `replacements`: those, and returns, that are made where the code has looked at
+        `out` and found that it does not fit. reads: it is also an input, or something else altogether, such as a stream; or code
         that may run at any time hands it on.
     carried: its numbers go into what the name is bound to (`out = out + x`). cleared: all of its numbers are overwritten somewhere.
     filled: at this point of the reading it surely was the out= of a call of torch; rereads: its numbers are read after that.
@@ -38,6 +39,7 @@ class Usage:
     writes: list[cst.CSTNode] = field(default_factory=list)
     handed: list[cst.CSTNode] = field(default_factory=list)
     rebindings: list[cst.Assign] = field(default_factory=list)
+    replacements: list[cst.CSTNode] = field(default_factory=list)
     reads: bool = False
     carried: bool = False
     cleared: bool = False
@@ -45,6 +47,9 @@ class Usage:
     rereads: bool = False
     returns_values: bool = False
     aliased: bool = False
+    judging: set[str] = field(default_factory=lambda: {"out"})  # names that tell what `out` is like
+    judged: bool = False
+    unfit: bool = False
 
     @property
     def is_contract(self) -> bool:
@@ -98,6 +103,8 @@ def _visit(node: cst.CSTNode, found: Usage) -> None:
         return
     if isinstance(node, cst.Return):
         found.returns_values |= node.value is not None
+        if found.unfit:
+            found.replacements.append(node)
         if node.value is not None:
             _visit_returned(node.value, found)
         return
@@ -114,9 +121,13 @@ def _visit(node: cst.CSTNode, found: Usage) -> None:
         if not (_is_out(node.value) and node.attr.value in QUERIES):
             _visit(node.value, found)
         return
+    if isinstance(node, cst.If):
+        _visit_if(node, found)
+        return
     if isinstance(node, cst.Assign):
+        judges = _judges(node.value.test if isinstance(node.value, cst.IfExp) else node.value, found.judging)
         for target in node.targets:
-            _visit_target(target.target, node, found)
+            _visit_target(target.target, node, found, judges)
         operands = _operands(node.value) if found.rebindings and found.rebindings[-1] is node else [node.value]
         found.carried |= len(operands) > 1 and any(map(_is_out, operands))
         for each in operands:
@@ -136,6 +147,36 @@ def _visit(node: cst.CSTNode, found: Usage) -> None:
     found.reads |= len(found.handed) > handed and isinstance(node, _RUN_LATER)
 
 
+def _visit_if(node: cst.If, found: Usage) -> None:
+    _visit(node.test, found)
+    before = found.judged
+    judges = _judges(node.test, found.judging)
+    found.judged |= judges
+    _visit(node.body, found)
+    if node.orelse is not None:
+        _visit(node.orelse, found)
+    # What comes after `if out.shape == x.shape: ... return out` is for one that does not fit.
+    found.unfit |= judges and _returns(node.body)
+    found.judged = before or found.unfit
+
+
+def _judges(test: cst.BaseExpression, names: set[str]) -> bool:
+    """Whether a condition depends on more of `out` than whether it is given."""
+    if isinstance(test, cst.Name):
+        return test.value != "out" and test.value in names
+    if isinstance(test, cst.UnaryOperation):
+        return _judges(test.expression, names)
+    if isinstance(test, cst.BooleanOperation):
+        return _judges(test.left, names) or _judges(test.right, names)
+    if isinstance(test, cst.Comparison) and _is_none(test.comparisons[0].comparator):
+        return False
+    return any(each.value in names for each in walk(test, cst.Name) if isinstance(each, cst.Name))
+
+
+def _is_none(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Name) and node.value == "None"
+
+
 def _operands(node: cst.BaseExpression) -> list[cst.BaseExpression]:
     """Those of `a + b * c`; an expression of another form alone."""
     return [*_operands(node.left), *_operands(node.right)] if isinstance(node, cst.BinaryOperation) else [node]
@@ -148,15 +189,18 @@ def _visit_returned(value: cst.BaseExpression, found: Usage) -> None:
             _visit(part, found)
 
 
-def _visit_target(target: cst.BaseExpression, node: cst.Assign, found: Usage) -> None:
+def _visit_target(target: cst.BaseExpression, node: cst.Assign, found: Usage, judges: bool) -> None:
     if _is_out(target):
-        found.rebindings.append(node)
+        judged = found.judged or (judges and isinstance(node.value, cst.IfExp))
+        (found.replacements if judged else found.rebindings).append(node)
     elif isinstance(target, cst.Subscript) and beginning_of(target) == "out":
         found.writes.append(node)
         for element in target.slice:
             _visit(element, found)
     elif not isinstance(target, cst.Name):
         _visit(target, found)
+    elif judges and isinstance(node.value, (cst.BooleanOperation, cst.UnaryOperation, cst.Comparison, cst.Call)):
+        found.judging.add(target.value)
 
 
 def _visit_call(node: cst.Call, found: Usage, discarded: bool = False) -> None:

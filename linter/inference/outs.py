@@ -40,6 +40,7 @@ def parameter(function: cst.FunctionDef) -> OutParameter | None:
         handed=tuple(Site(node) for node in known.handed),
         aliased=known.aliased,
         rebindings=tuple(Site(node) for node in known.rebindings),
+        replacements=tuple(Site(node) for node in known.replacements),
         returns_values=known.returns_values,
         rereads=known.rereads,
     )
@@ -50,7 +51,8 @@ def happens(path: Path, node: cst.CSTNode) -> None:
     frame = path.frames[-1] if path.frames else None
     if frame is None or frame.out_parameter is None:
         return
-    frame.out_handed |= any(site.node is node for site in frame.out_parameter.handed)
+    given_up = (*frame.out_parameter.handed, *frame.out_parameter.replacements)
+    frame.out_handed |= any(site.node is node for site in given_up)
     frame.out_rebound = next((site for site in frame.out_parameter.rebindings if site.node is node), frame.out_rebound)
 
 
@@ -73,7 +75,7 @@ def left(path: Path, frame: Frame, result: Value) -> None:
     from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 
     given, function = frame.given_out, frame.function.node
-    assert isinstance(function, cst.FunctionDef)
+    assert isinstance(function, cst.FunctionDef) and frame.out_parameter is not None
     if isinstance(given, Unknown):
         tested = given.none is False
         tensor = given.tensor
@@ -83,11 +85,11 @@ def left(path: Path, frame: Frame, result: Value) -> None:
     arguments: dict[str, object] = {
         "out": None if tensor is None else operand(path, tensor),
         "given": tested,
-        "is_out": _is_out(result, given),
+        "is_out": any(_is_out(result, twin) for twin in frame.out_twins) or _is_out(result, given),
         "value": plain(path, result),
         "called": frame.call is not None and isinstance(given, TensorValue) and given.proven,
         "function": frame.out_parameter,
-        "handed": frame.out_handed,
+        "handed": frame.out_handed or any(site.node is node for site in frame.out_parameter.replacements),
         "rebound": frame.out_rebound,
         "named": frame.returning is not None
         and isinstance(frame.returning.value, cst.Name)

@@ -77,8 +77,9 @@ class Frame:
 
     discarded_call: the call statement that throws away what this pure function returns.
     call: how it is called.
-    given_out, out_parameter: what was passed as `out`, unless that is None; out_handed: it was handed on to other code.
-    out_rebound: where the name was bound to another value last.
+    given_out, out_parameter: what was passed as `out`, unless that is None; out_handed: it was handed on to other code, or
+        replaced because it did not fit.
+    out_rebound: where the name was bound to another value last. out_twins: tensors that turned out to be the one passed there.
     returning: the `return` statement that ends it.
     falls_back: in a `try` whose handlers do something else if torch raises.
     repeats: some loop in it ran an unknown number of times.
@@ -99,6 +100,7 @@ class Frame:
         self.out_parameter: OutParameter | None = None
         self.out_handed = False
         self.out_rebound: Site | None = None
+        self.out_twins: tuple[Value, ...] = ()
         self.returning: cst.Return | None = None
 
 

@@ -122,6 +122,43 @@ def cleared(x, out=None):
 
 residual(torch.rand(3), torch.rand(3))
 """,
+        """\
+import torch
+
+def rectified(x, out=None):
+    if out is x:
+        return x.relu_()
+    if out is None:
+        return x.relu()
+    out.copy_(x).relu_()
+    return out
+
+def reused(x, out=None):
+    if out is None or out.shape != x.shape or out.dtype != x.dtype:
+        out = torch.empty_like(x)
+    torch.exp(x, out=out)
+    return out
+
+def without_grad(x, out=None):
+    fits = out is not None and not out.requires_grad
+    if fits:
+        torch.exp(x, out=out)
+    else:
+        out = torch.exp(x)
+    return out
+
+def where_it_fits(x, out=None):
+    y = x.exp()
+    if out is not None and out.shape == y.shape:
+        out.copy_(y)
+        return out
+    return y
+
+rectified(torch.rand(3), out=torch.empty(3))
+reused(torch.rand(3), out=torch.empty(4))
+without_grad(torch.rand(3), out=torch.empty(3))
+where_it_fits(torch.rand(3), out=torch.empty(4))
+""",
     )
     INVALID = (
         Invalid(
@@ -219,6 +256,29 @@ def bumps(centres, points, out=None):
                     9,
                     "'bumps' binds 'out' to another tensor here and returns that, so that the one it was given keeps what was written "
                     "before; write into it, as torch's out= does",
+                ),
+            ),
+        ),
+        Invalid(
+            """\
+import torch
+
+def decoded(codes, out=None):
+    if out is None:
+        out = torch.empty(codes.shape)
+    elif out.shape != codes.shape:
+        raise ValueError("out does not fit")
+    out = codes.float() * 0.1
+    return out
+
+decoded(torch.zeros(3, dtype=torch.uint8), out=torch.empty(3))
+""",
+            (
+                (
+                    8,
+                    5,
+                    "'decoded' binds 'out' to another tensor here, so that the one it was given is not written; write into it, as "
+                    "torch's out= does",
                 ),
             ),
         ),
