@@ -27,6 +27,7 @@ from stridelint.rules.forms.layout_questions import (
 )
 from stridelint.rules.forms.walking import below, children, path_to
 
+_SHOWING = frozenset({"print", "debug", "info", "warning"})
 _SIZES = frozenset({"shape", "size", "numel"})
 
 
@@ -88,6 +89,8 @@ class _Finder:
     def judge(self, node: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> Iterator[Guess]:
         """The guesses that a node itself makes."""
         if isinstance(node, cst.IfExp):
+            if _is_only_shown(around):
+                return
             yield from self.chosen(node.test, format_of(node.body), format_of(node.orelse), (*around, node))
         elif isinstance(node, cst.If):
             yield from self.chosen(
@@ -306,6 +309,18 @@ def _asks_for_sizes(test: cst.CSTNode, but: cst.CSTNode | None = None) -> bool:
     """Sizes are looked at, too (`but` for one comparison): the ambiguous shapes are taken care of."""
     own = set(below(but)) if but is not None else set()
     return any(isinstance(each, cst.Name) and each.value in _SIZES and each not in own for each in below(test))
+
+
+def _is_only_shown(around: tuple[cst.CSTNode, ...]) -> bool:
+    """A part of what is printed or logged: nothing depends on it."""
+    for each in reversed(around):
+        if isinstance(each, cst.Call):
+            name = each.func.attr.value if isinstance(each.func, cst.Attribute) else getattr(each.func, "value", "")
+            if name != "format":
+                return name in _SHOWING
+        elif not isinstance(each, (cst.Arg, cst.FormattedString, cst.FormattedStringExpression, cst.Attribute)):
+            return False
+    return False
 
 
 def _is_test(around: tuple[cst.CSTNode, ...]) -> bool:

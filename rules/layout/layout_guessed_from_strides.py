@@ -83,6 +83,9 @@ def pack(x):
     if x.is_contiguous(memory_format=torch.channels_last):
         return fast(x)
     return fast(x.contiguous(memory_format=torch.channels_last))
+
+def report(x):
+    print(x.shape, "channels_last" if x.is_contiguous(memory_format=torch.channels_last) else "contiguous")
 """,
         """\
 import torch
