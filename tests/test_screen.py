@@ -43,6 +43,11 @@ class StatementRule(Rule):
 RULES: Sequence[type[Rule]] = (OutRule, FormatRule, AugmentedRule, MethodRule, StatementRule)
 
 
+def may_fire(rule: type[Rule], text: str) -> bool:
+    """Whether a rule's places let code pass."""
+    return bool(rule.places(Nodes(ast.parse(f"import torch\n{text}\n"))))
+
+
 def passes(text: str) -> list[type[Rule]]:
     data = text.encode()
     if not screen.mentions(data, RULES):
@@ -166,7 +171,7 @@ def test_long_sums_are_not_searched_again_for_each_of_their_parts(monkeypatch: p
     ],
 )
 def test_what_may_hold_an_out_is_looked_for_where_the_code_names_it(text: str, found: bool) -> None:
-    assert bool(OutNarrowing.places(Nodes(ast.parse(f"import torch\n{text}\n")))) is found
+    assert may_fire(OutNarrowing, text) is found
 
 
 @pytest.mark.parametrize(
@@ -178,7 +183,7 @@ def test_what_may_hold_an_out_is_looked_for_where_the_code_names_it(text: str, f
     ],
 )
 def test_a_constructor_writes_to_no_tensor(text: str, found: bool) -> None:
-    assert bool(InplaceOnExpanded.places(Nodes(ast.parse(f"import torch\n{text}\n")))) is found
+    assert may_fire(InplaceOnExpanded, text) is found
 
 
 @pytest.mark.parametrize(
@@ -197,4 +202,4 @@ def test_a_constructor_writes_to_no_tensor(text: str, found: bool) -> None:
     ],
 )
 def test_only_what_is_written_to_matters(text: str, found: bool) -> None:
-    assert bool(InplaceOnExpanded.places(Nodes(ast.parse(f"import torch\n{text}\n")))) is found
+    assert may_fire(InplaceOnExpanded, text) is found

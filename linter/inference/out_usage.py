@@ -70,7 +70,7 @@ def usage(function: cst.FunctionDef) -> Usage:
     params = function.params
     for param in (*params.posonly_params, *params.params):
         if param.name.value == "out":
-            found.optional = isinstance(param.default, cst.Name) and param.default.value == "None"
+            found.optional = _is_none(param.default)
     found.optional |= any(param.name.value == "out" for param in params.kwonly_params)
     for statement in function.body.body:
         _visit(statement, found)
@@ -173,7 +173,7 @@ def _judges(test: cst.BaseExpression, names: set[str]) -> bool:
     return any(each.value in names for each in walk(test, cst.Name) if isinstance(each, cst.Name))
 
 
-def _is_none(node: cst.BaseExpression) -> bool:
+def _is_none(node: cst.BaseExpression | None) -> bool:
     return isinstance(node, cst.Name) and node.value == "None"
 
 

@@ -33,10 +33,6 @@ class Words:
         """Whether a pattern is found among all words, one on each line."""
         return pattern.search(self._text) is not None
 
-    def has(self, word: str) -> bool:
-        """Whether a rule's word occurs in the code."""
-        return self.has_one((word,))
-
     def has_one(self, words: tuple[str, ...]) -> bool:
         """Whether one of a rule's words occurs in the code."""
         exact, contained = _forms(words)

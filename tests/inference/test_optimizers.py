@@ -49,6 +49,18 @@ optimizer.step()
 """
 
 
+def state_of(code: str) -> Mapping:
+    """What the reader knows of the optimizer's state when a module has run."""
+    path = Path(Program(libcst.parse_module(code), [], 100_000))
+    path.module_scope = scope = roots.module_scope(path.program, True)
+    execute(path, scope, path.program.module.body)
+    found = scope.values["optimizer"]
+    assert isinstance(found, Instance)
+    state = found.attributes["state"]
+    assert isinstance(state, Mapping)
+    return state
+
+
 @pytest.mark.parametrize("made", MADE)
 def test_state(made: str) -> None:
     code = CODE.format(made=made)
@@ -58,13 +70,8 @@ def test_state(made: str) -> None:
         {name: (tuple(each.shape), each.stride(), str(each.dtype)) for name, each in state.items()}
         for state in names["optimizer"].state.values()
     ]
-    path = Path(Program(libcst.parse_module(code), [], 100_000))
-    path.module_scope = scope = roots.module_scope(path.program, True)
-    execute(path, scope, path.program.module.body)
-    found = scope.values["optimizer"]
-    assert isinstance(found, Instance)
-    kept = found.attributes["state"]
-    assert isinstance(kept, Mapping) and not kept.open
+    kept = state_of(code)
+    assert not kept.open
     told = []
     for state in kept.entries.values():
         assert isinstance(state, Mapping)
@@ -83,10 +90,5 @@ def test_state(made: str) -> None:
 )
 def test_unknown_state(made: str, then: str) -> None:
     code = CODE.format(made=made) + then + "\n"
-    path = Path(Program(libcst.parse_module(code), [], 100_000))
-    path.module_scope = scope = roots.module_scope(path.program, True)
-    execute(path, scope, path.program.module.body)
-    found = scope.values["optimizer"]
-    assert isinstance(found, Instance)
-    state = found.attributes["state"]
-    assert isinstance(state, Mapping) and state.open and not state.entries
+    state = state_of(code)
+    assert state.open and not state.entries
