@@ -6,10 +6,11 @@ import libcst as cst
 
 from stridelint.linter.inference import named_tuples, refilled
 from stridelint.linter.inference.bindings import bound_names, dotted_name
-from stridelint.linter.inference.dispatch import evaluate
+from stridelint.linter.inference.dispatch import call_function, evaluate
 from stridelint.linter.inference.objects import Arguments, BoundMethod, Class, Function, Instance, Super
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope, make_class, resolve_external
+from stridelint.linter.inference.torch_api.tensor_attributes import tensor_attribute
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
@@ -34,8 +35,6 @@ _TENSOR_LIKE = frozenset(
 
 def attribute(path: Path, value: Value, name: str, node: cst.CSTNode | None = None) -> Value:
     """The value of an attribute; Unknown where it is not known."""
-    from stridelint.linter.inference.torch_api.tensor_attributes import tensor_attribute
-
     if isinstance(value, External):
         return resolve_external(path, f"{value.dotted}.{name}", path.program.index)
     if isinstance(value, TensorValue):
@@ -81,8 +80,6 @@ def _of_class(path: Path, cls: Class, name: str) -> Value:
 
 
 def _unknown_attribute(path: Path, value: Unknown, name: str, node: cst.CSTNode | None) -> Value:
-    from stridelint.linter.inference.torch_api.tensor_attributes import tensor_attribute
-
     if name in value.attributes:
         return value.attributes[name]
     like_tensor = name in _TENSOR_LIKE
@@ -243,8 +240,6 @@ def decorator_names(node: cst.FunctionDef | cst.ClassDef) -> list[str]:
 
 
 def _method(path: Path, owner: Class, node: cst.FunctionDef, instance: Instance | None, cls: Class) -> Value:
-    from stridelint.linter.inference.calls import call_function
-
     function = Function(node, class_scope(owner), owner)
     names = decorator_names(node)
     if "staticmethod" in names:
@@ -274,8 +269,6 @@ def set_attribute(path: Path, instance: Instance, name: str, value: Value) -> No
     cls = instance.cls
     setter = path.program.once(cls.node, _setters, cls).get(name) if cls is not None else None
     if setter is not None:
-        from stridelint.linter.inference.calls import call_function
-
         call_function(path, None, setter, Arguments([instance, value]))
         return
     hold(path, instance, name, value)

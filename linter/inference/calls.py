@@ -10,7 +10,7 @@ from stridelint.linter.inference import contexts, decorators, elements, outs, tr
 from stridelint.linter.inference.arguments import bind
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
 from stridelint.linter.inference.bindings import dotted_name
-from stridelint.linter.inference.dispatch import evaluate, evaluate_discarded, execute
+from stridelint.linter.inference.dispatch import CALLS, evaluate, evaluate_discarded, execute
 from stridelint.linter.inference.imports import tells
 from stridelint.linter.inference.objects import (
     Arguments,
@@ -27,7 +27,8 @@ from stridelint.linter.inference.objects import (
 from stridelint.linter.inference.path import MAX_CALL_DEPTH, Broke, Continued, Frame, Path, Returned
 from stridelint.linter.inference.purity import is_pure
 from stridelint.linter.inference.scopes import Scope
-from stridelint.linter.inference.torch_api import call_external, call_method, call_module, initialize_base, raw_memory
+from stridelint.linter.inference.torch_api import raw_memory
+from stridelint.linter.inference.torch_api.outside_calls import call_external, call_method, call_module, initialize_base
 from stridelint.linter.inference.torch_api.python_objects import make_tuple
 from stridelint.linter.inference.values import (
     NONE,
@@ -347,3 +348,6 @@ def _field_default(path: Path, scope: Scope, node: cst.BaseExpression, value: Va
                 return call(path, node, evaluate(path, scope, arg.value), Arguments())
         return Unknown("field")
     return value
+
+
+CALLS.update(value=call, function=call_function)

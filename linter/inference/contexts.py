@@ -8,11 +8,13 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from stridelint.linter.inference.dispatch import evaluate
+from stridelint.linter.inference.attributes import find_method
+from stridelint.linter.inference.dispatch import call_function, evaluate
 from stridelint.linter.inference.objects import Arguments, Context, Function, GradMode, Instance
 from stridelint.linter.inference.path import Path, Raised
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.stores import assign
+from stridelint.linter.inference.torch_api import hooks
 from stridelint.linter.inference.values import NONE, Device, Dtype, External, Unknown, Value
 
 GRAD_OFF = frozenset(
@@ -96,8 +98,6 @@ def entered(path: Path, context: Value, body: Callable[[Value], None], before: _
 
 
 def _leave(path: Path, context: Value) -> None:
-    from stridelint.linter.inference.torch_api import hooks
-
     method = _own_method(context, "__exit__")
     if method is not None:
         _call(path, method, [context, NONE, NONE, NONE])
@@ -186,14 +186,10 @@ def _is_harmless(dotted: str) -> bool:
 
 
 def _own_method(value: Value, name: str) -> Function | None:
-    from stridelint.linter.inference.attributes import find_method
-
     return find_method(value, name) if isinstance(value, Instance) else None
 
 
 def _call(path: Path, method: Function, arguments: list[Value]) -> Value:
-    from stridelint.linter.inference.calls import call_function
-
     return call_function(path, None, method, Arguments(arguments))
 
 

@@ -1,7 +1,7 @@
 """Reading code along a path: an expression is evaluated, a statement executed, by the handler of its kind of node.
 
-`expressions` and `statements` enter the handlers. What these call, and what meets code again (a function's body, a default,
-what fills a container), asks here and so needs to import neither.
+`expressions` and `statements` enter the handlers, `calls` those of calls. What these call, and what meets code again (a function's
+body, a default, what fills a container), asks here and so needs to import none of them.
 
 On the way from node to node the kind of one is asked as `type(node) is ...`: LibCST's classes are abstract, so an `isinstance`
 that answers no runs Python code.
@@ -17,12 +17,14 @@ import libcst as cst
 from stridelint.linter.inference.values import Unknown, Value
 
 if TYPE_CHECKING:
+    from stridelint.linter.inference.objects import Arguments, Function
     from stridelint.linter.inference.path import Path
     from stridelint.linter.inference.scopes import Scope
 
 # The handler of a call takes one more argument: whether its result is thrown away. `observing` wraps these.
 EXPRESSIONS: dict[type[cst.CSTNode], Callable[..., Value]] = {}
 STATEMENTS: dict[type[cst.CSTNode], Callable[[Path, Scope, Any], None]] = {}
+CALLS: dict[str, Callable[[Path, Any, Any, Arguments], Value]] = {}
 
 
 def evaluate(path: Path, scope: Scope, node: cst.CSTNode) -> Value:
@@ -69,3 +71,13 @@ def execute_small(path: Path, scope: Scope, statement: cst.CSTNode) -> None:
     handler = STATEMENTS.get(type(statement))
     if handler is not None:
         handler(path, scope, statement)
+
+
+def call_value(path: Path, node: cst.Call, callee: Value, args: Arguments) -> Value:
+    """The result of calling whatever it is."""
+    return CALLS["value"](path, node, callee, args)
+
+
+def call_function(path: Path, node: cst.CSTNode | None, function: Function, args: Arguments) -> Value:
+    """Run a function of the file with these arguments."""
+    return CALLS["function"](path, node, function, args)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from stridelint.linter.inference import named_tuples
+from stridelint.linter.inference.attributes import find_method
+from stridelint.linter.inference.dispatch import call_function
 from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api import data
+from stridelint.linter.inference.torch_api.module_members import child_modules
+from stridelint.linter.inference.torch_api.numpy_arrays import rows_of
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
@@ -40,8 +45,6 @@ def items_of(path: Path, value: Value) -> tuple[list[Value], bool]:
     if isinstance(value, ShapeOf):
         return [SizeValue(sizes.Size.fresh()), SizeValue(sizes.Size.fresh())], False
     if isinstance(value, ArrayValue):
-        from stridelint.linter.inference.torch_api.numpy_arrays import rows_of
-
         shape = value.facts.shape
         count, exhaustive = _number_of_rows(shape) if shape else (2, False)
         return rows_of(value, count), exhaustive
@@ -70,11 +73,6 @@ def _number_of_rows(shape: Dims) -> tuple[int, bool]:
 
 
 def _elements(path: Path, instance: Instance) -> tuple[list[Value], bool]:
-    from stridelint.linter.inference.attributes import find_method
-    from stridelint.linter.inference.calls import call_function
-    from stridelint.linter.inference.torch_api import data
-    from stridelint.linter.inference.torch_api.module_members import child_modules
-
     if instance.external == data.LOADER:
         return data.batches(path, instance)
     parts = named_tuples.as_sequence(instance)

@@ -9,7 +9,8 @@ from typing import Any
 import libcst as cst
 
 from stridelint.linter.inference import elements, number_ranges, testing
-from stridelint.linter.inference.attributes import as_tensor
+from stridelint.linter.inference.attributes import as_tensor, find_method
+from stridelint.linter.inference.dispatch import call_function
 from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
@@ -140,8 +141,6 @@ def _special_method(
     """What a class of the file computes for an operator: `a * b` by its `__mul__`, `a *= b` by its `__imul__`."""
     if not (isinstance(left, Instance) or (isinstance(right, Instance) and "__r" in prefixes)):
         return None
-    from stridelint.linter.inference.attributes import find_method
-    from stridelint.linter.inference.calls import call_function
 
     name = _SPECIAL.get(type(node.operator))
     if name is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference import assumptions
-from stridelint.linter.inference.attributes import class_scope, decorator_names
+from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
 from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.calls import instantiate
 from stridelint.linter.inference.dispatch import evaluate
@@ -14,6 +14,7 @@ from stridelint.linter.inference.own_attributes import changed_later
 from stridelint.linter.inference.path import BudgetExhausted, Path, Raised
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.scopes import Scope
+from stridelint.linter.inference.torch_api.copying import duplicate
 from stridelint.linter.inference.values import (
     Constant,
     Dtype,
@@ -85,8 +86,6 @@ def _is_data_set(base: str) -> bool:
 
 def ordinary_instance(path: Path, cls: Class) -> Instance:
     """An object as its constructor leaves it; attributes that other methods assign are not known."""
-    from stridelint.linter.inference.torch_api.copying import duplicate
-
     template = path.program.templates.get(id(cls.node))
     if template is None:
         # On a path of its own: the constructor's decisions are none of the caller's.
@@ -114,8 +113,6 @@ def _constructed_apart(program: Program, cls: Class) -> Instance:
 
 
 def _constructed(path: Path, cls: Class) -> Instance:
-    from stridelint.linter.inference.attributes import find_method
-
     instance = Instance(cls)
     init = find_method(instance, "__init__")
     if init is not None and isinstance(init.node, cst.FunctionDef):

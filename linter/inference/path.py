@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from stridelint.linter.inference.objects import Class, Function, Instance
+from stridelint.linter.inference.scopes import ModuleScope
 from stridelint.linter.inference.values import (
     Condition,
     Constant,
@@ -163,8 +164,6 @@ class Path:
 
     def module(self, dotted: str, importer: str) -> ModuleScope | None:
         """The names of another module of the project, as they are on this path."""
-        from stridelint.linter.inference.scopes import ModuleScope
-
         if dotted not in self.modules:
             index = self.program.module_index(dotted, importer)
             self.modules[dotted] = None if index is None else ModuleScope(self.program, index)

@@ -12,6 +12,7 @@ from stridelint.linter.inference.bindings import Binding, ModuleIndex, bound_nam
 from stridelint.linter.inference.dispatch import evaluate, execute_small
 from stridelint.linter.inference.imports import absolute, imported
 from stridelint.linter.inference.objects import Class, Function
+from stridelint.linter.inference.torch_api.constants import constant
 from stridelint.linter.inference.values import External, Unknown, Value
 from stridelint.rules.contract.answers import Confidence
 
@@ -150,8 +151,6 @@ class ModuleScope(Scope):
 def resolve_external(path: Path, dotted: str, index: ModuleIndex) -> Value:
     """The value of a dotted name of another module: what the project's own modules bind, and constants of torch and math,
     become what they are."""
-    from stridelint.linter.inference.torch_api.constants import constant
-
     dotted = absolute(dotted, index.package)
     return constant(dotted) or imported(path, dotted, index.path) or External(dotted)
 

@@ -11,7 +11,9 @@ from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.objects import Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
-from stridelint.linter.inference.subscripts import evaluate_index
+from stridelint.linter.inference.subscripts import evaluate_index, select
+from stridelint.linter.inference.torch_api.queries import size_at
+from stridelint.linter.inference.torch_api.stores import tensor_store
 from stridelint.linter.inference.values import (
     ArrayValue,
     Mapping,
@@ -90,16 +92,12 @@ def unpacked(path: Path, value: Value, count: int, star: int | None) -> list[Val
 
 def _sizes_around(path: Path, shape: ShapeOf, count: int, star: int) -> list[Value]:
     """`batch, channels, *grid = x.shape` of a tensor of unknown rank."""
-    from stridelint.linter.inference.torch_api.queries import size_at
-
     axes = [*range(star), *range(star - count + 1, 0)]
     values = [size_at(shape.tensor, path.facts(shape.tensor).shape, axis) for axis in axes]
     return [*values[:star], Sequence(None, "list"), *values[star:]]
 
 
 def _tensor_rows(path: Path, tensor: TensorValue, count: int) -> list[Value]:
-    from stridelint.linter.inference.subscripts import select
-
     return [select(path, tensor, 0, row) for row in range(count)]
 
 
@@ -155,8 +153,6 @@ def _set_item(path: Path, scope: Scope, target: cst.Subscript, value: Value, nod
         else:
             elements.added(path, owner, [value])
     elif isinstance(owner, TensorValue):
-        from stridelint.linter.inference.torch_api.stores import tensor_store
-
         tensor_store(path, owner, index, value, target, node)
     elif isinstance(owner, Unknown):
         owner.attributes = {name: each for name, each in owner.attributes.items() if not name.startswith("[")}

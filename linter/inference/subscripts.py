@@ -5,11 +5,18 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference import elements, named_tuples, number_ranges, operators
-from stridelint.linter.inference.dispatch import evaluate
+from stridelint.linter.inference.attributes import as_tensor, find_method
+from stridelint.linter.inference.dispatch import call_function, call_value, evaluate
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
+from stridelint.linter.inference.torch_api.emit import emit, operand
+from stridelint.linter.inference.torch_api.module_members import entries_of, sliced
+from stridelint.linter.inference.torch_api.numpy_arrays import array_item, backwards
+from stridelint.linter.inference.torch_api.python_objects import missing_entry
+from stridelint.linter.inference.torch_api.queries import size_at
+from stridelint.linter.inference.torch_api.view_ops import geometry_of, view_of
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
@@ -45,8 +52,6 @@ def item(path: Path, owner: Value, index: Value, node: cst.Subscript) -> Value:
         if owner.has(key):
             return owner.entries[key]
         if key is not None and owner.factory is not None:
-            from stridelint.linter.inference.torch_api.python_objects import missing_entry
-
             return missing_entry(path, owner, key, node) or Unknown("item")
         made = None
         if key is None:
@@ -60,8 +65,6 @@ def item(path: Path, owner: Value, index: Value, node: cst.Subscript) -> Value:
         parts = named_tuples.as_sequence(owner)
         return _instance_item(path, owner, index) if parts is None else _sequence_item(path, parts, index)
     if isinstance(owner, ArrayValue):
-        from stridelint.linter.inference.torch_api.numpy_arrays import array_item
-
         return array_item(path, owner, index, node)
     if isinstance(owner, Constant) and isinstance(owner.value, str):
         position = as_int(index)
@@ -74,12 +77,8 @@ def item(path: Path, owner: Value, index: Value, node: cst.Subscript) -> Value:
 
 def _unknown_item(path: Path, owner: Unknown, index: Value, node: cst.Subscript) -> Value:
     """The same item of the same unknown container is the same value, as long as nothing is stored into it."""
-    from stridelint.linter.inference.attributes import as_tensor
-
     key = operators.hashable(index)
     if isinstance(index, Sequence) and index.items is not None and any(_walks_back(part) for part in index.items):
-        from stridelint.linter.inference.torch_api.numpy_arrays import backwards
-
         return backwards(ArrayValue(), node, TensorFacts())  # neither a list nor a tensor takes such an index
     if key is None or isinstance(index, Sequence):
         picked = Unknown("item")
@@ -91,11 +90,9 @@ def _unknown_item(path: Path, owner: Unknown, index: Value, node: cst.Subscript)
 
 def _made_for_any(path: Path, owner: Mapping, node: cst.Subscript) -> list[Value]:
     """What a dict with defaults makes for a key that it does not hold."""
-    from stridelint.linter.inference.calls import call
-
     if owner.factory is None or owner.open:
         return []
-    return [call(path, node, owner.factory, Arguments())]  # type: ignore[arg-type]  # a site, as good as a call's
+    return [call_value(path, node, owner.factory, Arguments())]  # type: ignore[arg-type]  # a site, as good as a call's
 
 
 def _sequence_item(path: Path, owner: Sequence, index: Value) -> Value:
@@ -116,8 +113,6 @@ def _sequence_item(path: Path, owner: Sequence, index: Value) -> Value:
 
 
 def _shape_item(path: Path, owner: ShapeOf, index: Value) -> Value:
-    from stridelint.linter.inference.torch_api.queries import size_at
-
     shape = path.facts(owner.tensor).shape
     if isinstance(index, Slice):
         start = None if is_none(index.start) else as_int(index.start)
@@ -137,10 +132,6 @@ def _shape_item(path: Path, owner: ShapeOf, index: Value) -> Value:
 
 
 def _instance_item(path: Path, owner: Instance, index: Value) -> Value:
-    from stridelint.linter.inference.attributes import find_method
-    from stridelint.linter.inference.calls import call_function
-    from stridelint.linter.inference.torch_api.module_members import entries_of, sliced
-
     entries = entries_of(owner)
     if entries is not None and isinstance(index, Slice):
         return sliced(owner, index)
@@ -157,16 +148,12 @@ def _instance_item(path: Path, owner: Instance, index: Value) -> Value:
 
 def select(path: Path, tensor: TensorValue, axis: int, index: int) -> TensorValue:
     """`tensor.select(axis, index)`."""
-    from stridelint.linter.inference.torch_api.view_ops import geometry_of, view_of
-
     base = geometry_of(path, tensor)
     return view_of(path, tensor, None if base is None else views.select(base, axis, index), None)
 
 
 def tensor_item(path: Path, tensor: TensorValue, index: Value, node: cst.CSTNode | None) -> Value:
     """`tensor[index]`: a view for basic indexing, a copy where a tensor or list takes part."""
-    from stridelint.linter.inference.torch_api.view_ops import geometry_of, view_of
-
     parts = index_parts(index)
     if any(is_advanced(part) for part in parts):
         return _advanced(path, tensor, parts, node)
@@ -282,7 +269,6 @@ def _advanced(path: Path, tensor: TensorValue, parts: list[Value], node: cst.CST
     result = TensorFacts(shape, strides, 0, facts.dtype, facts.kind, facts.device, grad, None)
     made = path.tensor(result, node, "", story=tensor.story)
     if channels and strides is not None and isinstance(node, cst.Subscript):
-        from stridelint.linter.inference.torch_api.emit import emit, operand
         from stridelint.rules.events import Form
 
         source = operand(path, tensor, node.value)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api.emit import operand
 from stridelint.linter.inference.values import ArrayValue, Condition, TensorValue, Unknown, Value, as_int
 from stridelint.rules.events import Assertion, Operand, Site
 
@@ -165,8 +166,6 @@ def record(
 
 
 def _operand(path: Path, value: TensorValue | ArrayValue, written: cst.CSTNode | None) -> Operand:
-    from stridelint.linter.inference.torch_api.emit import operand
-
     if isinstance(value, TensorValue):
         return operand(path, value, written)
     return Operand(value.facts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference.attributes import decorator_names
+from stridelint.linter.inference.attributes import as_tensor, decorator_names
 from stridelint.linter.inference.objects import (
     Arguments,
     BoundMethod,
@@ -15,6 +15,8 @@ from stridelint.linter.inference.objects import (
     Transformer,
 )
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.subscripts import select
+from stridelint.linter.inference.torch_api.registry import Call, functions
 from stridelint.linter.inference.values import (
     Constant,
     External,
@@ -49,7 +51,6 @@ def transformed(target: Value | None, transform: Transform | None) -> Value:
 
 def decorated(path: Path, node: cst.CSTNode, wrapper: Value, function: Value) -> Value | None:
     """A function under a decorator that transforms it; None for other decorators."""
-    from stridelint.linter.inference.torch_api.registry import Call, functions
     from stridelint.linter.inference.torch_api.transformed import TRANSFORMS
 
     if isinstance(wrapper, Transformer):
@@ -95,9 +96,6 @@ def _axis(in_dims: Value | None, index: int) -> int | None:
 
 
 def _slice(path: Path, value: Value, axis: int | None) -> Value:
-    from stridelint.linter.inference.attributes import as_tensor
-    from stridelint.linter.inference.subscripts import select
-
     if axis is None:
         return value
     if isinstance(value, Unknown):

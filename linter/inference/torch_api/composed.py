@@ -17,6 +17,7 @@ from stridelint.linter.inference.values import (
     as_dims,
     as_int,
     is_none,
+    shape_value,
 )
 from stridelint.rules.contract import dtypes, elementwise, shapes, sizes
 from stridelint.rules.contract.facts import Dims, TensorFacts
@@ -232,8 +233,6 @@ def stft(call: Call) -> Value:
 @function("torch.broadcast_shapes")
 def broadcast_shapes(call: Call) -> Value:
     """`torch.broadcast_shapes(*shapes)`."""
-    from stridelint.linter.inference.values import shape_value
-
     known = [as_dims(each) for each in call.args.positional]
     if None in known or call.args.unknown_star:
         return Unknown("shape")

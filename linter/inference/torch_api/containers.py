@@ -7,6 +7,7 @@ from collections.abc import Callable
 from stridelint.linter.inference import elements
 from stridelint.linter.inference.iteration import items_of, key_value
 from stridelint.linter.inference.objects import Arguments, BoundMethod, Instance
+from stridelint.linter.inference.operators import hashable
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     NONE,
@@ -87,8 +88,6 @@ def _count(path: Path, owner: Value, args: Arguments) -> Value:
 
 def _places(owner: Value, args: Arguments) -> list[int] | None:
     """Where an item stands in a list; None where that is not known."""
-    from stridelint.linter.inference.operators import hashable
-
     assert isinstance(owner, Sequence)
     if owner.items is None or len(args.positional) != 1:
         return None
@@ -165,8 +164,6 @@ def _pop(path: Path, owner: Value, args: Arguments) -> Value:
 
 
 def _get(path: Path, owner: Value, args: Arguments) -> Value:
-    from stridelint.linter.inference.operators import hashable
-
     assert isinstance(owner, Mapping)
     first = args.get(0)
     key = None if first is None else hashable(first)
@@ -181,8 +178,6 @@ def _get(path: Path, owner: Value, args: Arguments) -> Value:
 
 
 def _setdefault(path: Path, owner: Value, args: Arguments) -> Value:
-    from stridelint.linter.inference.operators import hashable
-
     assert isinstance(owner, Mapping)
     first, default = args.get(0), elements.put(owner, args.get(1) or NONE)
     key = None if first is None else hashable(first)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from stridelint.linter.inference.attributes import find_method
+from stridelint.linter.inference.dispatch import call_function
 from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.emit import emit, operand
@@ -85,8 +87,6 @@ def batches(path: Path, loader: Instance) -> tuple[list[Value], bool]:
 
 def _sample(path: Path, dataset: Value) -> tuple[Value | None, Dim | None]:
     """The first sample of a data set, and its length."""
-    from stridelint.linter.inference.attributes import find_method
-    from stridelint.linter.inference.calls import call_function
     from stridelint.linter.inference.subscripts import select
 
     if isinstance(dataset, TensorValue):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from stridelint.linter.inference import number_ranges
 from stridelint.linter.inference.objects import Instance
+from stridelint.linter.inference.operators import number_kind
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import whole_numbers
+from stridelint.linter.inference.torch_api.apply import apply_call, into_out, prepared
 from stridelint.linter.inference.torch_api.constants import TENSOR_TYPES, device_name, dtype_name
 from stridelint.linter.inference.torch_api.emit import emit, plain
 from stridelint.linter.inference.torch_api.registry import Call, function
+from stridelint.linter.inference.torch_api.view_ops import dim_arguments
 from stridelint.linter.inference.values import (
     ArrayValue,
     Constant,
@@ -71,8 +74,6 @@ def made(
 
 
 def _into_out(call: Call, facts: TensorFacts, out: Value, numbers: Range | None) -> Value:
-    from stridelint.linter.inference.torch_api.apply import into_out
-
     path = call.path
     name = call.name.removeprefix("torch.")
     arguments = _bound(call, name, facts)
@@ -91,8 +92,6 @@ def _into_out(call: Call, facts: TensorFacts, out: Value, numbers: Range | None)
 
 def _bound(call: Call, name: str, facts: TensorFacts) -> dict[str, object]:
     """The arguments by name."""
-    from stridelint.linter.inference.torch_api.apply import prepared
-
     operator = operators.lookup(name)
     positional = [prepared(call.path, value, None) for value in call.args.positional]
     keywords = {key: prepared(call.path, value, None) for key, value in call.args.keywords.items() if key != "out"}
@@ -113,8 +112,6 @@ def asked_grad(call: Call) -> bool | None:
 
 def size_arguments(call: Call, start: int = 0) -> Dims | None:
     """Sizes given one by one, as one tuple, or as size=."""
-    from stridelint.linter.inference.torch_api.view_ops import dim_arguments
-
     return dim_arguments(call, start, "size")
 
 
@@ -142,8 +139,6 @@ def full(call: Call) -> Value:
 
 def scalar_dtype(path: Path, value: Value | None) -> tuple[str | None, str | None]:
     """The dtype torch gives a Python number."""
-    from stridelint.linter.inference.operators import number_kind
-
     kind = None if value is None else number_kind(value)
     if kind == "float":
         return path.default_dtype, kind
@@ -214,8 +209,6 @@ def randint(call: Call) -> Value:
 @function("torch.normal")
 def normal(call: Call) -> Value:
     """`torch.normal(mean, std, size)` of numbers; of tensors it is an operator."""
-    from stridelint.linter.inference.torch_api.apply import apply_call
-
     size = call.get(2, "size")
     if any(isinstance(value, TensorValue) for value in (call.get(0, "mean"), call.get(1, "std"))) or size is None:
         return apply_call(call.path, "normal", call.args, call.node, call.form)

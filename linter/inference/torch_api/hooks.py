@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference.dispatch import call_value
 from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import Constant, Mapping, Sequence, Unknown, Value, is_none
@@ -59,6 +60,4 @@ def _of(module: Instance, name: str) -> list[Value]:
 
 
 def _run(path: Path, node: cst.Call, hook: Value, arguments: list[Value]) -> Value:
-    from stridelint.linter.inference.calls import call
-
-    return call(path, node, hook, Arguments(arguments))
+    return call_value(path, node, hook, Arguments(arguments))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.attributes import as_tensor, find_method
+from stridelint.linter.inference.dispatch import call_function, call_value
 from stridelint.linter.inference.objects import Arguments, Function, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import hooks, layers, recurrent
@@ -24,8 +25,6 @@ def call_module(path: Path, node: cst.Call, instance: Instance, args: Arguments)
 
 
 def _forward(path: Path, node: cst.Call, instance: Instance, args: Arguments) -> Value:
-    from stridelint.linter.inference.calls import call_function
-
     forward = find_method(instance, "forward")
     if forward is not None:
         forward.transforms = instance.transforms
@@ -64,12 +63,10 @@ def layer_forward(path: Path, node: cst.CSTNode, instance: Instance, args: Argum
 
 
 def _sequential(path: Path, node: cst.CSTNode, instance: Instance, value: Value | None) -> Value:
-    from stridelint.linter.inference.calls import call
-
     for child in (entries_of(instance) or {}).values():
         if value is None or not isinstance(node, cst.Call):
             return Unknown("sequential")
-        value = call(path, node, child, Arguments([value]))
+        value = call_value(path, node, child, Arguments([value]))
     return value if value is not None and instance.complete else Unknown("sequential")
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import libcst as cst
 
 from stridelint.linter.inference.attributes import hold
+from stridelint.linter.inference.dispatch import call_value
+from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.objects import Arguments, BoundMethod, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import hooks, layers
@@ -55,8 +57,6 @@ def make_layer(path: Path, node: cst.CSTNode | None, name: str, args: Arguments)
 
 def fill_container(path: Path, instance: Instance, name: str, args: Arguments) -> None:
     """Put the modules that a container's constructor gets into it."""
-    from stridelint.linter.inference.iteration import items_of
-
     entries: dict[object, Value] = {}
     first = args.get(0, "modules")
     if isinstance(first, Mapping):
@@ -151,12 +151,10 @@ def _same(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Ar
 
 def _apply(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Arguments) -> Value:
     """`module.apply(function)`: of the modules in it, then of itself."""
-    from stridelint.linter.inference.calls import call
-
     function = args.get(0, "fn")
     for _, each in [*reversed(descendants(instance)), ("", instance)]:
         if function is not None and isinstance(node, cst.Call):
-            call(path, node, function, Arguments([each]))
+            call_value(path, node, function, Arguments([each]))
     return instance
 
 
@@ -227,8 +225,6 @@ def _register(path: Path, node: cst.CSTNode, instance: Instance, name: str, args
 
 
 def _append(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Arguments) -> Value:
-    from stridelint.linter.inference.iteration import items_of
-
     entries = entries_of(instance)
     if entries is None:
         return Unknown(name)

@@ -6,6 +6,7 @@ import libcst as cst
 
 from stridelint.linter.inference import elements
 from stridelint.linter.inference.attributes import attribute, hold
+from stridelint.linter.inference.dispatch import call_value
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.objects import Arguments, Instance, Partial
 from stridelint.linter.inference.operators import hashable
@@ -225,8 +226,6 @@ def hasattr_(call: Call) -> Value:
 @function("builtins.map")
 def map_(call: Call) -> Value:
     """`map(f, items)`."""
-    from stridelint.linter.inference.calls import call as call_value
-
     target, source = call.get(0), call.get(1)
     if target is None or source is None or not isinstance(call.node, cst.Call):
         return Sequence(None)

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from stridelint.linter.inference.attributes import find_method
+from stridelint.linter.inference.dispatch import call_function
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.torch_api.apply import apply_call
 from stridelint.linter.inference.torch_api.module_members import entries_of
+from stridelint.linter.inference.torch_api.queries import size_at
 from stridelint.linter.inference.torch_api.registry import Call, function
+from stridelint.linter.inference.torch_api.tensor_attributes import rank_value
 from stridelint.linter.inference.values import (
     FALSE,
     TRUE,
@@ -78,10 +81,6 @@ def converted(call: Call) -> Value:
 @function("builtins.len")
 def length(call: Call) -> Value:
     """`len(x)`."""
-    from stridelint.linter.inference.calls import call_function
-    from stridelint.linter.inference.torch_api.queries import size_at
-    from stridelint.linter.inference.torch_api.tensor_attributes import rank_value
-
     value = call.get(0)
     if isinstance(value, Sequence) and value.items is not None:
         return Constant(len(value.items))

@@ -8,6 +8,8 @@ from collections.abc import Callable
 import libcst as cst
 
 from stridelint.linter.inference import elements
+from stridelint.linter.inference.attributes import find_method
+from stridelint.linter.inference.dispatch import call_function, call_value
 from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.objects import Arguments, Class, Context, Function, Instance
 from stridelint.linter.inference.path import Path
@@ -101,11 +103,9 @@ def default_dict(call: Call) -> Value:
 
 def missing_entry(path: Path, owner: Mapping, key: object, node: cst.CSTNode) -> Value | None:
     """What a dict with defaults makes for a key that it does not hold yet."""
-    from stridelint.linter.inference.calls import call
-
     if owner.factory is None or owner.open:
         return None
-    made = call(path, node, owner.factory, Arguments())  # type: ignore[arg-type]  # a site, as good as a call's
+    made = call_value(path, node, owner.factory, Arguments())  # type: ignore[arg-type]  # a site, as good as a call's
     owner.entries[key] = made
     return made
 
@@ -155,8 +155,6 @@ def reduce(call: Call) -> Value:
 
 
 def _folded(call: Call, target: Value, items: list[Value]) -> Value:
-    from stridelint.linter.inference.calls import call as call_value
-
     result = items[0]
     for each in items[1:]:
         result = call_value(call.path, call.node, target, Arguments([result, each]))  # type: ignore[arg-type]
@@ -166,12 +164,10 @@ def _folded(call: Call, target: Value, items: list[Value]) -> Value:
 @function("builtins.filter")
 def filter_(call: Call) -> Value:
     """`filter(f, items)`: those of which f is known to be true, if it is known of all."""
-    from stridelint.linter.inference.calls import call as called
-
     test, source = call.get(0), call.get(1)
     items, known = items_of(call.path, source) if source is not None else ([], False)
     if known and test is not None and isinstance(call.node, cst.Call):
-        answers = [call.path.known_truth(called(call.path, call.node, test, Arguments([each]))) for each in items]
+        answers = [call.path.known_truth(call_value(call.path, call.node, test, Arguments([each]))) for each in items]
         if None not in answers:
             return Sequence([each for each, stays in zip(items, answers) if stays], "list")
     return Sequence(None, "list", elements.like(call.path, items))
@@ -203,9 +199,6 @@ def null_context(call: Call) -> Value:
 
 def apply_function(path: Path, node: cst.Call, cls: Class, args: Arguments) -> Value:
     """`MyFunction.apply(x)` of a torch.autograd.Function: its forward, whose results require grad where an input does."""
-    from stridelint.linter.inference.attributes import find_method
-    from stridelint.linter.inference.calls import call_function
-
     context = Instance(cls)
     forward = find_method(context, "forward")
     if forward is None:

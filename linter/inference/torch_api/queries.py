@@ -6,6 +6,7 @@ from stridelint.linter.inference import testing
 from stridelint.linter.inference.torch_api.emit import emit, operand
 from stridelint.linter.inference.torch_api.registry import Call, function, method
 from stridelint.linter.inference.torch_api.tensor_attributes import rank_value
+from stridelint.linter.inference.torch_api.types import is_instance
 from stridelint.linter.inference.values import (
     FALSE,
     TRUE,
@@ -201,8 +202,6 @@ def other(call: Call) -> Value:
 @function("torch.is_tensor")
 def is_tensor(call: Call) -> Value:
     """`torch.is_tensor(x)`."""
-    from stridelint.linter.inference.torch_api.types import is_instance
-
     value = call.get(0, "obj")
     return Unknown() if value is None else is_instance(call.path, value, ["torch.Tensor"])
 

@@ -6,6 +6,7 @@ import libcst as cst
 
 from stridelint.linter.inference.objects import BoundMethod
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api.view_ops import geometry_of, view_of
 from stridelint.linter.inference.values import (
     FALSE,
     TRUE,
@@ -110,8 +111,6 @@ def gradient(path: Path, tensor: TensorValue) -> Value:
 
 
 def _transposed(path: Path, tensor: TensorValue, name: str, node: cst.CSTNode | None) -> Value:
-    from stridelint.linter.inference.torch_api.view_ops import geometry_of, view_of
-
     base = geometry_of(path, tensor)
     if base is None:
         moved = None
@@ -123,8 +122,6 @@ def _transposed(path: Path, tensor: TensorValue, name: str, node: cst.CSTNode | 
 
 
 def _part(path: Path, tensor: TensorValue, name: str) -> Value:
-    from stridelint.linter.inference.torch_api.view_ops import view_of
-
     facts = path.facts(tensor)
     if facts.kind in ("bool", "integer", "float") and name == "real":
         return tensor
