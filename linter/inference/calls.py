@@ -196,7 +196,7 @@ def _called(
         if node is not None and node is path.discarded and path.program.once(function.node, is_pure, function.node)
         else None
     )
-    frame = Frame(function, path.discard_site or discarded if discarded is not None else None, node)
+    frame = Frame(function, path.discard_site or discarded if discarded is not None else None, node, args)
     frame.at_yield = at_yield
     outs.enter(path, frame, scope)
     saved, path.discarded, claim = path.grad_mode, None, path.claim

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
-from stridelint.linter.inference.objects import Function
+from stridelint.linter.inference.objects import Arguments, Function
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.emit import emit, operand
-from stridelint.linter.inference.values import TensorValue
+from stridelint.linter.inference.values import Sequence, TensorValue
 from stridelint.rules.events import Form
 from stridelint.rules.forms.walking import beginning_of, walk
 
@@ -45,11 +47,16 @@ def _meant(path: Path, test: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def _passing_call(path: Path, tensor: TensorValue, written: cst.CSTNode | None) -> cst.CSTNode | None:
-    """The call that hands on the tensor from where its layout was decided; else from where it is no parameter."""
-    decided = tensor.story[-1][1] if tensor.story else None
+    """The call that hands on the tensor from where its layout was decided; else the first that was given it, or from where it is
+    no parameter."""
+    decided = _deciding(tensor)
     for frame, inner in zip(reversed(path.frames[:-1]), reversed(path.frames[1:])):
         if any(each is decided for each in walk(frame.function.node)):
             return inner.call
+    alike = list(_alike(tensor))
+    for frame in path.frames:
+        if frame.call is not None and frame.arguments is not None and _holds(frame.arguments, alike):
+            return frame.call
     passed = None
     for frame in reversed(path.frames):
         if not isinstance(frame.call, cst.Call):
@@ -59,6 +66,26 @@ def _passing_call(path: Path, tensor: TensorValue, written: cst.CSTNode | None) 
             break
         passed, written = frame.call, argument
     return passed
+
+
+def _deciding(tensor: TensorValue) -> cst.CSTNode | None:
+    """What gave a tensor its layout; None if a view did that of which the story does not tell."""
+    step, node = tensor.story[-1] if tensor.story else ("", None)
+    return None if step == "made" and tensor.base is not None else node
+
+
+def _alike(tensor: TensorValue) -> Iterator[TensorValue]:
+    """A tensor, and those of which it is a view with the same strides."""
+    part: TensorValue | None = tensor
+    while part is not None and part.facts.strides == tensor.facts.strides:
+        yield part
+        part = part.base
+
+
+def _holds(arguments: Arguments, tensors: list[TensorValue]) -> bool:
+    given = [*arguments.positional, *arguments.keywords.values()]
+    inside = [each for value in given for each in ((value.items or ()) if isinstance(value, Sequence) else (value,))]
+    return any(each is tensor for each in inside for tensor in tensors)
 
 
 def _argument(function: Function, call: cst.Call, name: str) -> cst.CSTNode | None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from stridelint.linter.inference.number_ranges import Known
+    from stridelint.linter.inference.objects import Arguments
     from stridelint.linter.inference.program import Program
     from stridelint.linter.inference.scopes import ModuleScope
     from stridelint.linter.inference.testing import Claim
@@ -77,7 +78,7 @@ class Frame:
     """A call of a user's function in progress.
 
     discarded_call: the call statement that throws away what this pure function returns.
-    call: how it is called.
+    call: how it is called; arguments: with what.
     given_out, out_parameter: what was passed as `out`, unless that is None; out_handed: it was handed on to other code, or
         replaced because it did not fit.
     out_rebound: where the name was bound to another value last. out_twins: tensors that turned out to be the one passed there.
@@ -88,10 +89,15 @@ class Frame:
     """
 
     def __init__(
-        self, function: Function, discarded_call: cst.CSTNode | None = None, call: cst.CSTNode | None = None
+        self,
+        function: Function,
+        discarded_call: cst.CSTNode | None = None,
+        call: cst.CSTNode | None = None,
+        arguments: Arguments | None = None,
     ) -> None:
         self.function = function
         self.call = call
+        self.arguments = arguments
         self.discarded_call = discarded_call
         self.yielded: list[Value] = []
         self.falls_back = False

@@ -116,6 +116,27 @@ def pack(x):
 pack(torch.rand(3, 4).t())
 """,
         ),
+        Invalid(
+            """\
+import torch
+
+def checked(name, tensor):
+    if not tensor.is_contiguous():
+        raise ValueError(f"{name} must be contiguous")
+
+def attention(q, k):
+    for name, tensor in (("q", q), ("k", k)):
+        checked(name, tensor)
+    return q @ k.mT
+
+def heads(qkv):
+    q, k = qkv.unbind(1)
+    return attention(q, k)
+
+heads(torch.rand(4, 2, 8))
+""",
+            ((14, 12, "'attention(q, k)' raises: 'tensor' is not contiguous, its strides are (16, 1)"),),
+        ),
     )
 
     @classmethod
