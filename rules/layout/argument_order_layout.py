@@ -80,6 +80,16 @@ x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
 y = x * mask
 x += mask
 """,
+        """\
+import torch
+
+images = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+back, alpha, gain = torch.rand(2, 3, 4, 5), torch.rand(2, 1, 4, 5), torch.rand(1, 3, 1, 1)
+shown = torch.lerp(images, back, 1 - alpha)
+shown = torch.where(alpha > 0.5, images, back)
+shown = torch.addcmul(back, alpha, gain)
+shown = torch.where(alpha > 0.5, torch.tensor(0.0), images)
+""",
     )
     INVALID = (
         Invalid(
@@ -147,6 +157,31 @@ y = (mean.to(memory_format=torch.channels_last) - x) / 2
 """,
             safe=False,
         ),
+        Invalid(
+            """\
+import torch
+
+images = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+back, inside = torch.rand(2, 3, 4, 5), torch.rand(2, 1, 4, 5) > 0.5
+shown = torch.where(inside, back, images)
+""",
+            (
+                (
+                    5,
+                    9,
+                    "result of 'torch.where(inside, back, images)' is row-major because 'back' comes first; "
+                    "with 'images' first it is channels_last",
+                ),
+            ),
+            fixed="""\
+import torch
+
+images = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+back, inside = torch.rand(2, 3, 4, 5), torch.rand(2, 1, 4, 5) > 0.5
+shown = torch.where(inside, back.to(memory_format=torch.channels_last), images)
+""",
+            safe=False,
+        ),
     )
 
     @classmethod
@@ -159,19 +194,18 @@ y = (mean.to(memory_format=torch.channels_last) - x) / 2
         if event.form is Form.INPLACE or event.out is not None or len(event.tensors) < 2:
             return
         formats = [_format(operand.facts) for operand in event.tensors]
-        if None in formats or len({name for name, _ in filter(None, formats)}) < 2:
+        pair = _differing(formats)
+        if pair is None:
             return
-        judgement = questions.order_matters(_operands(event), conditions=1 if event.op == "where" else 0)
-        if judgement.answer is not Answer.YES:
+        sure = _format_decided(event, formats, pair) if None in formats else _order_matters(event)
+        first, other = (event.tensors[place] for place in pair)
+        name = _name(formats[pair[0]])
+        if sure is None or (name != "row-major" and not _accidental(first)):
             return
-        first, name = event.tensors[0], formats[0][0]  # type: ignore[index]
-        other = next(operand for operand, each in zip(event.tensors, formats) if each is not None and each[0] != name)
-        if name != "row-major" and not _accidental(first):
-            return
-        confidence = min(judgement.confidence, *(each[1] for each in formats if each is not None))
+        confidence = min(sure, *(each[1] for each in formats if each is not None))
         message = (
             f"result of '{event.text}' is {name} because {quoted(first, 'its first operand')} comes first; "
-            f"with {quoted(other, 'the other operand')} first it is {_other_format(formats, name)}"
+            f"with {quoted(other, 'the other operand')} first it is {_name(formats[pair[1]])}"
         )
         yield found(self, event, message, confidence=confidence, about=(first, other), claim=Claim(Kind.ORDER_DECIDES))
 
@@ -182,15 +216,19 @@ y = (mean.to(memory_format=torch.channels_last) - x) / 2
         event = finding.event
         if not isinstance(event, TensorEvent):
             return None
-        node, (first, *others) = code.expression(event.site), event.tensors
+        node = code.expression(event.site)
         formats = [_format(operand.facts) for operand in event.tensors]
-        if node is None or formats[0] is None or formats[0][0] != "row-major" or any(map(_accidental, event.tensors)):
+        places = _differing(formats)
+        if node is None or places is None or _name(formats[places[0]]) != "row-major":
+            return None
+        if any(map(_accidental, event.tensors)):
             return None
         pair, swap = edits.operands(node), edits.swapped(code, node)
-        if event.op in COMMUTATIVE and len(others) == 1 and pair is not None and swap is not None:
+        if event.op in COMMUTATIVE and len(event.tensors) == 2 and pair is not None and swap is not None:
             safe = code.together(node, event.tensors) and edits.any_order(*pair)
             return edits.Fix("swap the operands", (swap,), safe)
-        convert = tensor_edits.to_format(code, first, _other_format(formats, "row-major"))
+        first = event.tensors[places[0]]
+        convert = tensor_edits.to_format(code, first, _name(formats[places[1]]))
         if first.facts.rank not in FORMATS or convert is None:
             return None
         return edits.Fix("convert the first operand", (convert,))
@@ -226,8 +264,37 @@ def _format(facts: TensorFacts) -> tuple[str, Confidence] | None:
     return None
 
 
-def _other_format(formats: list[tuple[str, Confidence] | None], name: str) -> str:
-    return next(each[0] for each in formats if each is not None and each[0] != name)
+def _name(format_: tuple[str, Confidence] | None) -> str:
+    return "" if format_ is None else format_[0]
+
+
+def _differing(formats: list[tuple[str, Confidence] | None]) -> tuple[int, int] | None:
+    """Where the first tensor of one format stands, and the first of another one."""
+    known = [place for place, each in enumerate(formats) if each is not None]
+    other = next((place for place in known if _name(formats[place]) != _name(formats[known[0]])), None)
+    return None if other is None else (known[0], other)
+
+
+def _order_matters(event: TensorEvent) -> Confidence | None:
+    judgement = questions.order_matters(_operands(event), conditions=1 if event.op == "where" else 0)
+    return judgement.confidence if judgement.answer is Answer.YES else None
+
+
+def _format_decided(
+    event: TensorEvent, formats: list[tuple[str, Confidence] | None], pair: tuple[int, int]
+) -> Confidence | None:
+    """How surely two tensors decide the result's format, each if it comes first, next to others that are in both formats (a
+    mask of one channel), or of which little is known."""
+    operands = _operands(event)
+    places = [place for place, each in enumerate(operands) if isinstance(each, TensorFacts)]
+    left, right = (places[place] for place in pair)
+    swapped = list(operands)
+    swapped[left], swapped[right] = operands[right], operands[left]
+    conditions = 1 if event.op == "where" else 0
+    found = [_format(questions.elementwise(each, conditions=conditions)) for each in (operands, swapped)]
+    if [_name(each) for each in found] != [_name(formats[place]) for place in pair]:
+        return None
+    return min(each[1] for each in found if each is not None)
 
 
 def _accidental(operand: Operand) -> bool:
