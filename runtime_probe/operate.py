@@ -217,7 +217,9 @@ def _store(given: Mapping[str, Any]) -> Any:
         raise NoCall("the value that is stored is not known")
     region = given.get("region")
     if region is not None and given.get("indexed"):
-        return python.setitem(region, _picking(region, given["value"]), given["value"])
+        return python.setitem(
+            region, _picking(region, given["value"], numbered=given.get("numbered") is True), given["value"]
+        )
     if region is not None:
         return python.setitem(region, ..., given["value"])
     if "index" not in given:
@@ -225,14 +227,18 @@ def _store(given: Mapping[str, Any]) -> Any:
     return python.setitem(given["input"], given["index"], given["value"])
 
 
-def _picking(region: Any, value: Any) -> Any:
-    """An index that picks all elements of a tensor, one by one."""
+def _picking(region: Any, value: Any, numbered: bool) -> Any:
+    """An index under which a value fits into a tensor: one position for each element, or a mask for a lone number if it is not `numbered`."""
     import torch
 
-    if isinstance(value, torch.Tensor) and value.dim():
-        count = len(value) if value.dim() == region.dim() else len(region)
-        return torch.arange(count, device=region.device)
-    return torch.ones(region.shape, dtype=torch.bool, device=region.device)
+    wanted = tuple(value.shape) if isinstance(value, torch.Tensor) else ()
+    if not region.dim() or not (wanted or numbered):
+        return torch.ones(region.shape, dtype=torch.bool, device=region.device)
+    axes = max(len(wanted), region.dim())
+    theirs, ours = ((1,) * (axes - len(shape)) + tuple(shape) for shape in (wanted, region.shape))
+    picked = [one if one != 1 else other for one, other in zip(theirs, ours)]
+    positions = torch.meshgrid(*(torch.arange(size, device=region.device) for size in picked), indexing="ij")
+    return tuple(each % max(size, 1) for each, size in zip(positions[-region.dim() :], region.shape))
 
 
 def _comparison(op: str, given: dict[str, Any]) -> Any:

@@ -191,13 +191,13 @@ class Call:
 
         target, index = args[0], args[1]
         parts = index if isinstance(index, tuple) else (index,)
-        picks = any(isinstance(each, (list, torch.Tensor)) for each in parts)
+        advanced = [each for each in parts if _is_advanced(each)]
+        picks = bool(advanced)
         self.arguments["indexed"] = picks
         self.arguments["masked"] = picks and all(
-            isinstance(each, torch.Tensor) and each.dtype is torch.bool
-            for each in parts
-            if isinstance(each, (list, torch.Tensor))
+            isinstance(each, torch.Tensor) and each.dtype is torch.bool for each in advanced
         )
+        self.arguments["numbered"] = any(_holds_positions(each) for each in advanced)
         if picks and len(parts) == 1:
             self.arguments["region"] = self.arguments["input"]
         elif not picks:
@@ -205,6 +205,24 @@ class Call:
             self.arguments["region"] = dataclasses.replace(
                 self._operand(region), wording=self.written.source.text(_target(self.written.node))
             )
+
+
+def _is_advanced(index: Any) -> bool:
+    """An index that picks elements; a tensor of one integer stands for that integer."""
+    import torch
+
+    if not isinstance(index, torch.Tensor):
+        return isinstance(index, list)
+    return index.dim() > 0 or index.dtype in (torch.bool, torch.uint8)
+
+
+def _holds_positions(index: Any) -> bool:
+    """Whether these are integers, not truth values; torch takes uint8 for these."""
+    import torch
+
+    if isinstance(index, list):
+        return bool(index) and all(isinstance(each, int) and not isinstance(each, bool) for each in index)
+    return index.dtype not in (torch.bool, torch.uint8)
 
 
 def is_plain(tensor: Any) -> bool:

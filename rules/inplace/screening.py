@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import TypeGuard
 
-from stridelint.rules.screening import ANY_NAME, Flow, Key, Nodes, Steps, of_torch
+from stridelint.rules.screening import ANY_NAME, Flow, Key, Nodes, Steps, TensorFlow, of_torch
 
 _COMPLEX = frozenset(
     """complex complex32 complex64 complex128 cfloat cdouble chalf polar view_as_complex rfft rfft2 rfftn fft fft2 fftn
@@ -40,6 +40,9 @@ _OF_FIRST = frozenset(
     empty_like rand_like grid_sample scatter index_put repeat_interleave roll flip pad unfold""".split()
 )
 _FLOATS = frozenset({"float16", "float32", "float64", "bfloat16", "half", "float", "double", "get_default_dtype"})
+_WIDTHS = frozenset(
+    {"half", "double", "float16", "float64", "bfloat16", "HalfTensor", "DoubleTensor", "BFloat16Tensor"}
+)
 _FLOAT_RESULTS = _FLOATS | frozenset(
     """mean std var softmax log_softmax softplus exp log log2 log10 sqrt rsqrt sin cos tan tanh sigmoid norm div true_divide
     rand randn rand_like randn_like linspace logspace embedding cross_entropy linear item tolist numpy len size numel dim
@@ -96,27 +99,70 @@ STORING = frozenset(
 _WHOLE = frozenset("len int argmax argmin arange randint randperm numel round floor ceil long bool size".split())
 
 
+# Methods that want values of the tensor's own dtype -> the position of these, and their names.
+SCATTERING = {
+    **dict.fromkeys(("index_put_", "put_", "masked_scatter_"), 1),
+    **dict.fromkeys(("index_copy_", "index_add_", "index_reduce_", "scatter_", "scatter_add_", "scatter_reduce_"), 2),
+}
+_SCATTERED = frozenset({"values", "source", "src"})
+
+
 def stores_into_low(nodes: Nodes) -> frozenset[str]:
-    """Where something that need not be a whole number may be stored into a bool or integer tensor, or a complex one into a real one."""
+    """Where something that need not be a whole number may be stored into a bool or integer tensor, or a complex one into a real
+    one; or one of another kind where torch wants the same."""
     stores: list[tuple[ast.expr, ast.expr | None, str]] = []
+    strict: list[tuple[ast.expr, ast.expr, ast.expr | None, str]] = []  # target, value, index
     for node, unit in nodes.bindings:
         if isinstance(node, ast.Assign):
-            stores += [(each.value, node.value, unit) for each in node.targets if _is_store(each)]
+            targets = [each for each in node.targets if _is_store(each)]
+            stores += [(each.value, node.value, unit) for each in targets]
+            if not _is_number(node.value):
+                strict += [(each.value, node.value, each.slice, unit) for each in targets if _may_pick(each.slice)]
     for call, unit in nodes.calls:
-        if _name(call.func) in STORING and isinstance(call.func, ast.Attribute):
+        name = _name(call.func)
+        if name in STORING and isinstance(call.func, ast.Attribute):
             value = call.args[-1] if call.args else None
             receiver = call if call.func.attr in ("full", "full_like") else call.func.value
             if not _keeps(call):
                 stores.append((receiver, value, unit))
+        at = SCATTERING.get(name)
+        if at is not None and isinstance(call.func, ast.Attribute):
+            named = (each.value for each in call.keywords if each.arg in _SCATTERED)
+            scattered = next(named, None) or (call.args[at] if len(call.args) > at else None)
+            if scattered is not None and not _is_number(scattered):
+                strict.append((call.func.value, scattered, None, unit))
     stores = [(target, value, unit) for target, value, unit in stores if value is None or not _is_surely_whole(value)]
-    if not stores:
+    if not stores and not strict:
         return frozenset()
-    low, may_be_complex = nodes.flow(Low), _complex_values(nodes)
+    low, wide, may_be_complex = nodes.flow(Low), nodes.flow(Wide), _complex_values(nodes)
     found: set[str] = set()
     for target, value, unit in stores:
         if unit not in found and (low.holds(target, unit) or (value is not None and may_be_complex(value, unit))):
             found.add(unit)
+    for target, value, index, unit in strict:
+        if unit not in found and (index is None or low.holds(index, unit)):
+            kept = isinstance(value, ast.Compare) or may_be_complex(target, unit)
+            if (
+                kept
+                or low.holds(target, unit) != low.holds(value, unit)
+                or wide.holds(target, unit) != wide.holds(value, unit)
+            ):
+                found.add(unit)
     return frozenset(found)
+
+
+def _may_pick(index: ast.expr) -> bool:
+    """Whether an index may hold a tensor or a list, which pick elements."""
+    if isinstance(index, ast.Tuple):
+        return any(map(_may_pick, index.elts))
+    return not isinstance(index, (ast.Constant, ast.Slice, ast.UnaryOp, ast.JoinedStr))
+
+
+def _is_number(node: ast.expr) -> bool:
+    """What is no tensor at first sight."""
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(node.operand)
+    return isinstance(node, (ast.Constant, ast.JoinedStr, ast.Dict, ast.List, ast.Tuple, ast.ListComp))
 
 
 def _keeps(call: ast.Call) -> bool:
@@ -137,12 +183,19 @@ def _is_store(target: ast.expr) -> TypeGuard[ast.Subscript]:
     return not (isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str))
 
 
+_BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
+
+
 def _is_surely_whole(node: ast.expr) -> bool:
     """Values that a store into an integer tensor keeps."""
     if isinstance(node, ast.Constant):
         return node.value in (0, 1, None) or isinstance(node.value, str)
     if isinstance(node, ast.UnaryOp):
-        return isinstance(node.op, ast.Not)
+        return isinstance(node.op, (ast.Not, ast.Invert))
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, _BITS)  # of integers and truth values only
+    if isinstance(node, ast.Subscript):
+        return _name(node.value) == "shape"
     if isinstance(node, ast.Call):
         return _name(node.func) in _WHOLE and not any(keyword.arg == "dtype" for keyword in node.keywords)
     return isinstance(node, (ast.Compare, ast.List, ast.Tuple, ast.Dict, ast.JoinedStr))
@@ -163,6 +216,18 @@ class Complex(Flow):
     def starts(self, node: ast.expr, unit: str) -> bool | None:
         """See `follow`."""
         return None
+
+
+class Wide(TensorFlow):
+    """Follows tensors of a float dtype that is named, and is not the usual one."""
+
+    def begins(self) -> bool:
+        """Whether the module names such a dtype."""
+        return not _WIDTHS.isdisjoint(self._nodes.names)
+
+    def starts(self, node: ast.expr, unit: str) -> bool | None:
+        """By its name."""
+        return True if _name(node) in _WIDTHS else None
 
 
 class Low(Flow):
@@ -296,6 +361,8 @@ def _parts(node: ast.expr) -> list[ast.expr]:
 
 def _is_integer(node: ast.expr) -> bool:
     """A Python integer for certain, or a name in capitals that may be one."""
+    if isinstance(node, ast.UnaryOp):
+        return _is_integer(node.operand)
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int)
     return isinstance(node, ast.Call) and _name(node.func) in ("int", "len", "size", "numel") or _name(node).isupper()

@@ -12,15 +12,19 @@ from stridelint.rules.contract.stored import (
     ALL_TRUE,
     FRACTION,
     IMAGINARY,
+    INDEX_PUT,
     NONZERO,
     RAISES,
+    SAME_DTYPE,
+    clash,
+    index_refused,
     kind_lost,
     number_lost,
     tensor_lost,
 )
 from stridelint.rules.events import Form, Operand, TensorEvent
 from stridelint.rules.findings import found, quoted
-from stridelint.rules.inplace.screening import STORING, stores_into_low
+from stridelint.rules.inplace.screening import SCATTERING, STORING, stores_into_low
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.screening.words import STORE
 
@@ -40,7 +44,7 @@ STORES = {
     "new_full": "fill_value",
 }
 # What torch says of a number that the dtype cannot hold, and of a tensor stored through an index.
-REFUSED = ("value cannot be converted to type", "Index put requires the source and destination dtypes match")
+REFUSED = ("value cannot be converted to type", INDEX_PUT)
 _MAKING = frozenset({"full", "full_like", "new_full"})
 
 
@@ -48,7 +52,8 @@ class SilentStoreCast(Rule):
     """
     What it does:
         Finds values of a higher type kind stored into integer and bool tensors: `t[i] = 0.7`, `copy_`, `fill_`,
-        `masked_fill`, `full_like`.
+        `masked_fill`, `full_like`; and tensors of another dtype where torch casts none: assigned through a tensor or a list
+        of indices, or a mask, `index_add_`, `scatter_`, `masked_scatter_`.
 
     Why is this bad?
         Unlike in-place operators, stores cast to the tensor's dtype whatever is lost, without an error: 0.7 becomes 0 in an
@@ -78,8 +83,8 @@ class SilentStoreCast(Rule):
         ".copy_(", ".fill_(", ".masked_fill(", ".masked_fill_(", "index_fill", "full", "long", "int64", "int32", "int16",
         "int8", "bool", "arange", "randint", "argmax", "tensor(", "Tensor(", ".int(", "randperm", "zeros_like", "fft", "complex",
     )  # fmt: skip
-    also = (STORE, *(f"{name}(" for name in sorted(STORING)))
-    ops = frozenset(STORES)
+    also = (STORE, *(f"{name}(" for name in sorted({*STORING, *SCATTERING})))
+    ops = frozenset({*STORES, *SAME_DTYPE})
 
     VALID = (
         """\
@@ -119,6 +124,26 @@ def paddings(images):
     table = torch.zeros(len(images), 4, dtype=torch.int)
     table[:, 1::2] = (sizes.amax(0) - sizes)[:, 2:]
     return table
+""",
+        """\
+import torch
+
+marks = torch.zeros(3, 3)
+rows, one = torch.tensor([0, 1]), torch.tensor(1)
+marks[0] = rows[1]
+marks[:2, :2] = torch.eye(2, dtype=torch.bool)
+marks[one] = torch.arange(3)
+marks[marks > 0] = torch.tensor(5)
+marks[[True, False, False]] = torch.tensor(5)
+marks[rows] = 5
+marks[rows] = torch.arange(3).to(marks.dtype)
+marks.scatter_(0, rows[None], 1)
+marks.select_scatter(torch.arange(3), 0, 0)
+
+def vote(marks, rows, winners):
+    marks[rows] = winners > 0
+    marks.index_add_(0, rows, winners.long())
+    return marks
 """,
     )
     INVALID = (
@@ -191,6 +216,44 @@ real[:] = torch.fft.fft(real)
                 ),
             ),
         ),
+        Invalid(
+            """\
+import torch
+
+marks = torch.zeros(3, 3)
+rows = torch.tensor([0, 1])
+marks[rows] = torch.tensor(5)
+marks[:, [0, 2]] = marks[:, rows] > 0
+marks[marks > 0] = marks.double()[marks > 0]
+marks.index_add_(0, rows, torch.arange(6).view(2, 3))
+""",
+            (
+                (
+                    5,
+                    1,
+                    "'marks[rows] = torch.tensor(5)' raises because 'marks' is float32 and the value is int64 (Index put requires the "
+                    "source and destination dtypes match); convert the value to the tensor's dtype",
+                ),
+                (
+                    6,
+                    1,
+                    "'marks[:, [0, 2]] = marks[:, rows] > 0' raises because 'marks[:, [0, 2]]' is float32 and the value is bool (Index "
+                    "put requires the source and destination dtypes match); convert the value to the tensor's dtype",
+                ),
+                (
+                    7,
+                    1,
+                    "'marks[marks > 0] = marks.double()[marks > 0]' raises because 'marks' is float32 and the value is float64 (Index "
+                    "put requires the source and destination dtypes match); convert the value to the tensor's dtype",
+                ),
+                (
+                    8,
+                    1,
+                    "'marks.index_add_(0, rows, torch.arange(6).view(2, 3))' raises because 'marks' is float32 and the value is "
+                    "int64 (must have the same scalar type); convert the value to the tensor's dtype",
+                ),
+            ),
+        ),
     )
 
     @classmethod
@@ -199,7 +262,13 @@ real[:] = torch.fft.fft(real)
         return stores_into_low(nodes)
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
-        """The kind of the target is known, and below that of the value."""
+        """The kind of the target is known, and below that of the value; or torch wants the same dtype, and it is another."""
+        refused = _refused(event)
+        if refused is not None:
+            yield _raising(self, event, *refused)
+            return
+        if event.op not in STORES:
+            return
         made = event.op in _MAKING
         target = event.arguments.get("region", event.arguments.get("input"))
         if isinstance(target, Operand) and target.out_parameter is not None and not made:
@@ -220,6 +289,35 @@ real[:] = torch.fft.fft(real)
         text = f"'{event.text}' {_does(lost, value, name, dtype)}; {_remedy(lost, kind, value)}"
         claim = raises(REFUSED[isinstance(value, Operand)]) if lost == RAISES else Claim(Kind.STORES_OTHER)
         yield found(self, event, text, confidence=sure, about=about, severity=severity, claim=claim)
+
+
+def _refused(event: TensorEvent) -> tuple[Operand, Operand, str, Confidence] | None:
+    """The tensor, the value of another dtype, what torch says of it, and how surely."""
+    if event.form is not Form.INPLACE:
+        return None
+    name, says = SAME_DTYPE.get(event.op, ("value", INDEX_PUT))
+    target, value = event.arguments.get("region", event.arguments.get("input")), event.arguments.get(name)
+    if not (isinstance(target, Operand) and isinstance(value, Operand)) or target.out_parameter is not None:
+        return None
+    if says != INDEX_PUT:
+        return (target, value, says, Confidence.CERTAIN) if clash(value.facts, target.facts) else None
+    numbered, masked = (event.arguments.get(each) is True for each in ("numbered", "masked"))
+    if event.op == "index_put":
+        indices = event.arguments.get("indices")
+        parts = [each.facts for each in indices if isinstance(each, Operand)] if isinstance(indices, tuple) else []
+        numbered = any(each.kind == "integer" and each.dtype not in (None, "uint8") for each in parts)
+        masked = bool(parts) and all(each.kind == "bool" for each in parts)
+    sure = index_refused(value.facts, target.facts, numbered=numbered, masked=masked)
+    return None if sure is None else (target, value, says, sure)
+
+
+def _raising(rule: Rule, event: TensorEvent, target: Operand, value: Operand, says: str, sure: Confidence) -> Finding:
+    ours, theirs = (each.facts.dtype or each.facts.kind for each in (target, value))
+    kind = target.facts.kind or kind_of(target.facts.dtype) or ""
+    lost = tensor_lost(value.facts, kind, indexed=False)
+    remedy = _remedy(RAISES, kind, value) if lost and kind == "integer" else "convert the value to the tensor's dtype"
+    text = f"'{event.text}' raises because {quoted(target)} is {ours} and the value is {theirs} ({says}); {remedy}"
+    return found(rule, event, text, confidence=sure, about=(target, value), severity=Severity.ERROR, claim=raises(says))
 
 
 def _lost(event: TensorEvent, value: object, kind: str) -> str | None:

@@ -10,7 +10,7 @@ from stridelint.linter.inference.subscripts import index_parts, is_advanced, ten
 from stridelint.linter.inference.torch_api import whole_numbers
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.writes import stored
-from stridelint.linter.inference.values import Sequence, Slice, TensorValue, Value
+from stridelint.linter.inference.values import ArrayValue, Constant, Sequence, Slice, TensorValue, Value, as_int
 from stridelint.rules.events import Form, Operand
 
 
@@ -20,17 +20,18 @@ def tensor_store(
     """A store through an index: the event is called "setitem".
 
     `region` is the view that plain indices select; `indexed` tells that tensors or lists pick elements of it, `masked` that
-    these are masks.
+    these are masks, `numbered` that at least one holds positions.
     """
     resized, path.resized = path.resized, {}
     indexed = index_parts(index)
-    picks = any(is_advanced(part) for part in indexed)
+    picks = any(is_advanced(part) and not _is_lone_position(path, part) for part in indexed)
     region = _picked_from(path, tensor, indexed) if picks else tensor_item(path, tensor, index, None)
     receiver = operand(path, tensor, target.value)
     assigned = node.value if isinstance(node, (cst.Assign, cst.AnnAssign)) else None
     stored_value = plain(path, value, assigned)
     arguments: dict[str, object] = {"input": receiver, "value": stored_value, "indexed": picks}
     arguments["masked"] = picks and all(_is_mask(part) for part in indexed if is_advanced(part))
+    arguments["numbered"] = picks and any(_holds_positions(path, part) for part in indexed)
     if isinstance(region, TensorValue):
         arguments["region"] = operand(path, region, target.value if picks and region is tensor else target)
     tensors = (receiver, stored_value) if isinstance(stored_value, Operand) else (receiver,)
@@ -50,6 +51,28 @@ def tensor_store(
 
 def _is_mask(part: Value) -> bool:
     return isinstance(part, TensorValue) and part.facts.kind == "bool"
+
+
+def _is_lone_position(path: Path, part: Value) -> bool:
+    """A tensor of one integer stands for that integer."""
+    if not isinstance(part, TensorValue):
+        return False
+    facts = path.facts(part)
+    return facts.rank == 0 and facts.kind == "integer" and facts.dtype not in (None, "uint8")
+
+
+def _holds_positions(path: Path, part: Value) -> bool:
+    """An index of several positions, no truth values; torch takes uint8 for these."""
+    if isinstance(part, (TensorValue, ArrayValue)):
+        facts = path.facts(part) if isinstance(part, TensorValue) else part.facts
+        return bool(facts.rank) and facts.kind == "integer" and facts.dtype not in (None, "uint8")
+    if not isinstance(part, Sequence) or part.kind != "list" or not part.items:
+        return False
+    return all(as_int(each) is not None and not _is_truth(each) for each in part.items)
+
+
+def _is_truth(part: Value) -> bool:
+    return isinstance(part, Constant) and isinstance(part.value, bool)
 
 
 def _picked_from(path: Path, tensor: TensorValue, parts: list[Value]) -> Value | None:
