@@ -116,7 +116,8 @@ def _set_attribute(path: Path, scope: Scope, target: cst.Attribute, value: Value
 def _set_tensor_attribute(path: Path, tensor: TensorValue, name: str, value: Value) -> None:
     if name == "requires_grad":
         known = path.known_truth(value)
-        tensor.facts = tensor.facts.but(requires_grad=known)
+        is_leaf = True if known is False or tensor.facts.requires_grad is False else tensor.facts.is_leaf
+        tensor.facts = tensor.facts.but(requires_grad=known, is_leaf=is_leaf)
     elif name == "data":
         new = path.facts(value) if isinstance(value, TensorValue) else None
         for facts in (tensor.facts, new):

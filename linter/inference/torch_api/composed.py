@@ -238,3 +238,25 @@ def broadcast_shapes(call: Call) -> Value:
         return Unknown("shape")
     found = elementwise.broadcast_shapes(*[each for each in known if each is not None])
     return Unknown("shape") if found is None else shape_value(found)
+
+
+@function("torch.autograd.grad")
+def gradients(call: Call) -> Value:
+    """`torch.autograd.grad(outputs, inputs)`: as many tensors, each of its input's shape and dtype; laid out as they are computed."""
+    inputs = call.get(1, "inputs")
+    wanted = [inputs] if isinstance(inputs, TensorValue) else inputs.items if isinstance(inputs, Sequence) else None
+    odd = (call.get(6, "allow_unused"), call.get(7, "is_grads_batched"), call.get(8, "materialize_grads"))
+    if wanted is None or any(each is not None for each in odd):
+        return Unknown("gradients")
+    create = call.get(4, "create_graph")
+    tracked = False if create is None else call.path.known_truth(create)
+    found: list[Value] = []
+    for each in wanted:
+        if not isinstance(each, TensorValue):
+            return Unknown("gradients")
+        facts = call.path.facts(each)
+        made = TensorFacts(
+            facts.shape, None, 0, facts.dtype, facts.kind, facts.device, None if tracked else tracked, None
+        )
+        found.append(call.path.tensor(made, story=each.story))
+    return Sequence(found, "tuple")

@@ -268,9 +268,9 @@ def set_grad(call: Call) -> Value:
     enabled: bool | None = (
         False if call.name == "detach_" else True if wanted is None else call.path.known_truth(wanted)
     )
-    call.tensor.facts = call.tensor.facts.but(
-        requires_grad=enabled, is_leaf=True if enabled is False else call.tensor.facts.is_leaf
-    )
+    facts = call.tensor.facts
+    is_leaf = True if enabled is False or facts.requires_grad is False else facts.is_leaf
+    call.tensor.facts = facts.but(requires_grad=enabled, is_leaf=is_leaf)
     if enabled:
         call.tensor.story = (*call.tensor.story[-3:], ("requires grad from here", call.node))
     return call.tensor

@@ -60,7 +60,7 @@ def made(
     wanted = keywords.get("memory_format")
     if wanted is not None and not is_none(wanted):
         name = wanted.name if isinstance(wanted, MemoryFormat) else None
-        facts = facts.but(strides=None) if name is None else questions.like(facts, name, None)
+        facts = facts.but(strides=None) if name is None else questions.like(facts, name, None).but(is_leaf=True)
         step = f"is made here, {name}"
         if name is not None:
             made_in = {"size": shape, "memory_format": name}
@@ -265,7 +265,7 @@ def _from_data(call: Call, data: ArrayValue | TensorValue) -> Value:
     value = made(call, facts.shape, facts.dtype, facts.kind, "is made here")
     assert isinstance(value, TensorValue)
     copied = facts if aliases else questions.cloned(facts)
-    grad = facts.requires_grad if aliases and isinstance(data, TensorValue) else value.facts.requires_grad
+    kept = facts if aliases and isinstance(data, TensorValue) else value.facts
     if isinstance(data, ArrayValue):
         number_ranges.exposed(call.path, facts)
     elif not aliases:
@@ -274,7 +274,8 @@ def _from_data(call: Call, data: ArrayValue | TensorValue) -> Value:
         strides=copied.strides,
         storage=facts.storage if aliases else value.facts.storage,
         storage_offset=facts.storage_offset if aliases else 0,
-        requires_grad=grad,
+        requires_grad=kept.requires_grad,
+        is_leaf=kept.is_leaf,
     )
     return value
 

@@ -21,8 +21,11 @@ from stridelint.linter.inference.values import (
     Value,
     shape_value,
 )
-from stridelint.rules.contract import sizes, views
+from stridelint.rules.contract import questions, sizes, views
+from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.dtypes import real_of
+from stridelint.rules.contract.facts import Dims, TensorFacts
+from stridelint.rules.contract.generic import strides_in_order
 
 VIEWS = {"T": "is transposed here", "mT": "is transposed here", "H": "is transposed here", "mH": "is transposed here"}
 
@@ -98,16 +101,28 @@ def requires_grad_value(path: Path, tensor: TensorValue) -> Value:
 
 
 def gradient(path: Path, tensor: TensorValue) -> Value:
-    """`x.grad`: shape, dtype and (by the gradient layout contract) strides of x, where x is a parameter."""
+    """`x.grad`: shape and dtype of x; its strides where x is a leaf, as gradients of others come as they are computed."""
     if tensor.gradient is None:
         facts = path.facts(tensor)
-        strides = facts.strides if tensor.is_parameter else None
+        accumulated = tensor.is_parameter or facts.is_leaf is True
         gradient_facts = facts.but(
-            requires_grad=False, storage=path.new_storage(), storage_offset=0, strides=strides, is_leaf=True
+            requires_grad=False,
+            storage=path.new_storage(),
+            storage_offset=0,
+            strides=_accumulated_strides(facts) if accumulated else None,
+            is_leaf=True,
         )
         tensor.gradient = TensorValue(gradient_facts, tensor.story)
         tensor.gradient.name = f"{tensor.name}.grad" if tensor.name else None
     return tensor.gradient
+
+
+def _accumulated_strides(facts: TensorFacts) -> Dims | None:
+    """By the gradient layout contract: those of a leaf that is dense, whatever the gradient came as, and row-major for others."""
+    dense = questions.is_dense(facts).answer
+    if dense is Answer.NO and facts.shape is not None:
+        return strides_in_order(facts.shape, range(len(facts.shape)))
+    return facts.strides if dense is Answer.YES else None
 
 
 def _transposed(path: Path, tensor: TensorValue, name: str, node: cst.CSTNode | None) -> Value:
