@@ -40,7 +40,8 @@ def writes_to_expanded(nodes: Nodes) -> frozenset[str]:
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
         )
         for target in targets:
-            if isinstance(node, ast.AugAssign) or isinstance(target, ast.Subscript):
+            is_store = isinstance(target, ast.Subscript) and not nodes.certain.stores_elsewhere(target, unit)
+            if isinstance(node, ast.AugAssign) or is_store:
                 inner = target.value if isinstance(target, ast.Subscript) else target
                 if flow.holds(inner, unit):
                     found.add(unit)

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import TypeGuard
 
-from stridelint.rules.screening import ANY_NAME, Flow, Key, Nodes, Steps, TensorFlow, of_torch
+from stridelint.rules.screening import ANY_NAME, PROTOCOL, Flow, Key, Nodes, Steps, TensorFlow, of_torch
 
 _COMPLEX = frozenset(
     """complex complex32 complex64 complex128 cfloat cdouble chalf polar view_as_complex rfft rfft2 rfftn fft fft2 fftn
@@ -114,7 +114,8 @@ def stores_into_low(nodes: Nodes) -> frozenset[str]:
     strict: list[tuple[ast.expr, ast.expr, ast.expr | None, str]] = []  # target, value, index
     for node, unit in nodes.bindings:
         if isinstance(node, ast.Assign):
-            targets = [each for each in node.targets if _is_store(each)]
+            subscripts = [each for each in node.targets if isinstance(each, ast.Subscript)]
+            targets = [each for each in subscripts if not nodes.certain.stores_elsewhere(each, unit)]
             stores += [(each.value, node.value, unit) for each in targets]
             if not _is_number(node.value):
                 strict += [(each.value, node.value, each.slice, unit) for each in targets if _may_pick(each.slice)]
@@ -174,13 +175,6 @@ def _keeps(call: ast.Call) -> bool:
         return _name(call.func) == "full" and len(call.args) < 3
     value = call.args[1] if len(call.args) > 1 else call
     return _name(told) in _LOW_DTYPES - {"bool", "BoolTensor"} and _is_integer(value)
-
-
-def _is_store(target: ast.expr) -> TypeGuard[ast.Subscript]:
-    """`x[i] = ...`, but not that of a dict's text key."""
-    if not isinstance(target, ast.Subscript):
-        return False
-    return not (isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str))
 
 
 _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
@@ -257,7 +251,11 @@ class Low(Flow):
             return steps + [node.value] if node.attr in _SAME_TENSOR else steps
         if isinstance(node, ast.Subscript) and _is_pair(node.value) and isinstance(node.slice, ast.Constant):
             return node.slice.value != 0 or _operands(node.value)
-        if isinstance(node, (ast.Subscript, ast.Starred, ast.Await)):
+        if isinstance(node, ast.Subscript):
+            made = self._call(node.value) if isinstance(node.value, ast.Call) else None
+            part = None if isinstance(made, bool) else self._defined.part_of_result(node)
+            return [node.value if part is None else part]
+        if isinstance(node, (ast.Starred, ast.Await)):
             return [node.value]
         if isinstance(node, ast.Call):
             made = self._call(node)
@@ -302,11 +300,11 @@ class Low(Flow):
             return name in _PAIRS or _has_axis(call) or _operands(call)
         if name == "getattr" and len(call.args) > 1:
             return self._looked_up(call)
-        if name in self._functions:
+        if name in self._functions or name in self._classes:
             found: list[ast.expr | Key] = [("", name + "()")]
-            if name in self._nodes.definitions.tuples:
+            if name in self._nodes.definitions.tuples or name not in self._functions:
                 found += given
-            return found + [("", each) for each in _PROTOCOL] if name in self._classes else found
+            return found + [("", each) for each in PROTOCOL] if name in self._classes else found
         spread = [keyword.value for keyword in call.keywords if keyword.arg is None]
         if spread:
             return list(spread)
@@ -337,8 +335,6 @@ class Low(Flow):
         return [("", name.value if known else ANY_NAME), ("", ANY_NAME)]  # type: ignore[attr-defined]
 
 
-# What classes give that are looped over, entered or called.
-_PROTOCOL = ("__iter__()", "__next__()", "__getitem__()", "__call__()", "__enter__()")
 _TENSOR_TYPES = frozenset({"LongTensor", "IntTensor", "BoolTensor", "ByteTensor"})
 # How deeply questions about the sides of operations may be nested.
 _MOST_ASKED = 3

@@ -199,7 +199,9 @@ c.copy_(x)
             found |= {
                 unit
                 for node, unit in nodes.bindings
-                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript)
+                if isinstance(node, ast.Assign)
+                and isinstance(node.targets[0], ast.Subscript)
+                and not nodes.certain.stores_elsewhere(node.targets[0], unit)
             }
         return frozenset(found)
 

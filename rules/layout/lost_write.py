@@ -11,7 +11,7 @@ from stridelint.rules.events import Form, Operand, TensorEvent
 from stridelint.rules.findings import found
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.screening import name_of
-from stridelint.rules.screening.definitions import targets_of
+from stridelint.rules.screening.certain import targets_of
 from stridelint.rules.screening.words import STORE
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ class _Writes:
                 node = node.func.value
             elif isinstance(node, ast.Subscript):
                 if not _is_plain(node.slice):
-                    return True
+                    return not self.nodes.certain.is_container(node.value, unit)  # what has the item still holds it
                 node = node.value
             elif isinstance(node, ast.Attribute):
                 node = node.value

@@ -61,7 +61,7 @@ class Permuted(TensorFlow):
     def follow(self, node: ast.expr, unit: str) -> Steps:
         """What an index is made of does not matter."""
         if isinstance(node, ast.Subscript):
-            return self.opens(node.slice) or [node.value]
+            return self.opens(node.slice) or self.part(node, unit) or [node.value]
         return super().follow(node, unit)
 
     def opens(self, index: ast.expr) -> bool:

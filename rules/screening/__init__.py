@@ -5,7 +5,7 @@ from where the variables, attributes, parameters and results in an expression ma
 never misses one that the interpreter would find: a rule's screen may be asked instead of reading the file.
 """
 
-from stridelint.rules.screening.definitions import ANY_NAME, Key
+from stridelint.rules.screening.definitions import ANY_NAME, PROTOCOL, Key
 from stridelint.rules.screening.expressions import FUNCTIONS, is_text, name_of, of_torch
 from stridelint.rules.screening.flow import Flow, Steps, TensorFlow
 from stridelint.rules.screening.nodes import IN_PLACE, Nodes, nodes_of
@@ -14,6 +14,7 @@ __all__ = [
     "ANY_NAME",
     "FUNCTIONS",
     "IN_PLACE",
+    "PROTOCOL",
     "Flow",
     "Key",
     "Nodes",

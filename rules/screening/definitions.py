@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator
 from typing import TypeAlias
 
-from stridelint.rules.screening.expressions import FUNCTIONS, beginning_of, is_text, name_of, of_torch, parameter_names
+from stridelint.rules.screening.certain import parts_of, targets_of
+from stridelint.rules.screening.expressions import (
+    FUNCTIONS,
+    beginning_of,
+    is_of_axes,
+    is_text,
+    item_of,
+    name_of,
+    of_torch,
+    parameter_names,
+    part_of,
+)
 from stridelint.rules.screening.nodes import Nodes
 
 Key: TypeAlias = tuple[str, str]
@@ -19,6 +29,9 @@ _PROPERTIES = frozenset({"property", "cached_property"})
 _CALLING = frozenset(
     "apply __call__ forward module checkpoint checkpoint_sequential functional_call map starmap submit call vmap".split()
 )
+# What classes give that are looped over, entered or called.
+PROTOCOL = ("__iter__()", "__next__()", "__getitem__()", "__call__()", "__enter__()")
+_ALL = ast.Slice(None, None, None)
 # Stands for attributes whose names are computed.
 ANY_NAME = "*"
 # Functions that surely are torch's own: their arguments get into no function of the module.
@@ -30,8 +43,9 @@ _TORCH_NAMES = frozenset(
 class Definitions:
     """What may get into each name of a module, regardless of order: expressions, with the unit they stand in.
 
-    Keys are (unit, name) for local names and parameters; attributes, dict keys and results of functions (`name()`) are
-    not kept apart by unit, and have "" instead of it. What a property returns is its attribute.
+    Keys are (unit, name) for local names and parameters; attributes, dict keys and results of functions (`name()`, and
+    `name()[0]` for the parts of a tuple) are not kept apart by unit, and have "" instead of it. What a property returns is
+    its attribute.
 
     of: by key. told: annotations, defaults, decorators and comparisons of dtypes, which tell what a name may be.
     """
@@ -44,7 +58,7 @@ class Definitions:
         self.tuples = {cls.name for cls in nodes.classes if any(name_of(base) == "NamedTuple" for base in cls.bases)}
         self._globals = nodes.globals
         self._variables = {
-            name_of(each) for node, _ in nodes.bindings for target in targets_of(node) for each in _parts_of(target)
+            name_of(each) for node, _ in nodes.bindings for target in targets_of(node) for each in parts_of(target)
         } | {text for call, _ in nodes.calls if (text := _first_text(call))}
         self._sets_any = "setattr" in nodes.names
         self.in_lists: set[str] = set()
@@ -64,10 +78,16 @@ class Definitions:
             for function, _ in nodes.functions
             if any(name_of(each) in _PROPERTIES for each in function.decorator_list)
         }
+        self._parts: dict[str, int] = {}  # functions that return tuples: of how many parts
         for function_name, value, unit in nodes.returned:
             self._add(("", function_name + "()"), value, unit)
             if function_name in properties:
                 self._add(("", function_name), value, unit)
+            if isinstance(value, ast.Tuple) and function_name not in nodes.generators:
+                self._parts[function_name] = max(len(value.elts), self._parts.get(function_name, 0))
+        for function_name, value, unit in nodes.returned:
+            for index in range(self._parts.get(function_name, 0)):
+                self._add(("", f"{function_name}()[{index}]"), part_of(value, index), unit)
         for node, unit in nodes.bindings:
             self._binding(node, unit)
         for call, unit in nodes.calls:
@@ -134,11 +154,13 @@ class Definitions:
             parts = (
                 value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) else None
             )
+            spread = any(isinstance(each, ast.Starred) for each in target.elts)
             for index, each in enumerate(target.elts):
-                self._bind(each, _item(value, index) if parts is None else parts[index], unit)
+                one = parts[index] if parts is not None else value if spread else item_of(value, index)
+                self._bind(each, one, unit)
             return
         while isinstance(target, (ast.Subscript, ast.Starred)):
-            if isinstance(target, ast.Subscript) and _is_of_axes(target.slice):
+            if isinstance(target, ast.Subscript) and is_of_axes(target.slice):
                 return
             target = target.value
         if isinstance(target, ast.Name):
@@ -153,7 +175,9 @@ class Definitions:
         elif isinstance(node, (ast.AnnAssign, ast.NamedExpr, ast.AugAssign)):
             self._bind(node.target, node.value, unit)
         elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
-            self._bind(node.target, node.iter, unit)
+            is_plain = not isinstance(node.target, (ast.Tuple, ast.List))
+            # The parts of a target are those of any item, not the items.
+            self._bind(node.target, node.iter if is_plain else ast.Subscript(node.iter, _ALL), unit)
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
             self._bind(node.optional_vars, node.context_expr, unit)
 
@@ -217,6 +241,16 @@ class Definitions:
         """Whether it is a plain function of this module: what comes out of it is what it returns."""
         return name in self.functions and name not in self.classes | self.wrapped | self._variables
 
+    def part_of_result(self, node: ast.Subscript) -> Key | None:
+        """The key of `f(x)[0]` where every function of that name is the module's own, and one returns a tuple written out."""
+        call, index = node.value, node.slice
+        if not isinstance(call, ast.Call) or not isinstance(index, ast.Constant) or type(index.value) is not int:
+            return None
+        name = name_of(call.func)
+        if not 0 <= index.value < self._parts.get(name, 0) or name in self.classes:
+            return None
+        return None if self.may_call_object(call.func) or of_torch(call.func) else ("", f"{name}()[{index.value}]")
+
     @functools.cached_property
     def _registered(self) -> set[str]:
         return {
@@ -269,39 +303,6 @@ class Definitions:
                 for other in sides:
                     if other is not side:
                         self._tell((unit if isinstance(side.value, ast.Name) else "", name_of(side.value)), other)
-
-
-def _is_of_axes(index: ast.expr) -> bool:
-    """`x[:, i]`: only tensors and arrays have such parts, and what is stored there changes neither their dtype nor their layout."""
-    return isinstance(index, ast.Tuple) and any(
-        isinstance(each, ast.Slice) or (isinstance(each, ast.Constant) and each.value is ...) for each in index.elts
-    )
-
-
-def _item(value: ast.expr, index: int) -> ast.expr:
-    """One of the things that a call gives: `values` in `values, indices = x.max(1)`."""
-    return ast.Subscript(value, ast.Constant(index)) if isinstance(value, ast.Call) else value
-
-
-def targets_of(node: ast.AST) -> Iterator[ast.expr]:
-    """What a binding gives a value to."""
-    if isinstance(node, ast.Assign):
-        yield from node.targets
-    elif isinstance(node, ast.withitem):
-        if node.optional_vars is not None:
-            yield node.optional_vars
-    else:
-        yield node.target  # type: ignore[attr-defined]
-
-
-def _parts_of(target: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(target, (ast.Tuple, ast.List)):
-        for each in target.elts:
-            yield from _parts_of(each)
-    elif isinstance(target, ast.Starred):
-        yield from _parts_of(target.value)
-    else:
-        yield target
 
 
 def _first_text(call: ast.Call) -> str:

@@ -99,3 +99,22 @@ def integer_of(node: ast.expr) -> int | None:
         inner = integer_of(node.operand)
         return None if inner is None else -inner
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
+
+
+def is_of_axes(index: ast.expr) -> bool:
+    """`x[:, i]`: only tensors and arrays have such parts, and what is stored there changes neither their dtype nor their layout."""
+    return isinstance(index, ast.Tuple) and any(
+        isinstance(each, ast.Slice) or (isinstance(each, ast.Constant) and each.value is ...) for each in index.elts
+    )
+
+
+def part_of(value: ast.expr, index: int) -> ast.expr:
+    """One part of what a function returns."""
+    if isinstance(value, ast.Tuple) and not any(isinstance(each, ast.Starred) for each in value.elts[: index + 1]):
+        return value.elts[index] if index < len(value.elts) else ast.Constant(None)
+    return ast.Subscript(value, ast.Constant(index))
+
+
+def item_of(value: ast.expr, index: int) -> ast.expr:
+    """One of the things that a call gives: `values` in `values, indices = x.max(1)`."""
+    return ast.Subscript(value, ast.Constant(index)) if isinstance(value, ast.Call) else value

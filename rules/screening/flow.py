@@ -7,7 +7,7 @@ import functools
 import weakref
 from typing import TypeAlias
 
-from stridelint.rules.screening.definitions import Key
+from stridelint.rules.screening.definitions import PROTOCOL, Key
 from stridelint.rules.screening.expressions import arguments_of, expressions_in, name_of
 from stridelint.rules.screening.nodes import Nodes
 
@@ -57,20 +57,34 @@ class Flow:
         if kind is ast.Attribute:
             return [("", node.attr), node.value]  # type: ignore[attr-defined]
         if isinstance(node, ast.Call):
-            steps: list[ast.expr | Key] = [("", name_of(node.func) + "()")]
+            steps: list[ast.expr | Key] = [("", name_of(node.func) + "()"), *self._passed(node)]
             steps += [("", name + "()") for name in self._defined.picked(node.func, unit)]
-            if not (isinstance(node.func, ast.Name) and self._defined.returns_itself(node.func.id)):
-                steps += arguments_of(node)
-            if isinstance(node.func, ast.Attribute):
-                steps.append(node.func.value)
+            if name_of(node.func) in self._defined.classes:
+                steps += [("", each) for each in PROTOCOL]
             if self._defined.may_call_object(node.func):  # a module, say
                 steps += [("", "forward()"), ("", "__call__()")]
             return steps
+        if isinstance(node, ast.Subscript) and (part := self.part(node, unit)):
+            return part
         if isinstance(node, ast.Lambda):
             return [node.body]
         found: list[ast.expr | Key] = []
         found += expressions_in(node)
         return found
+
+    def part(self, node: ast.Subscript, unit: str) -> list[ast.expr | Key]:
+        """What may bring it into a part of a tuple that a function of the module returns; nothing for other items."""
+        key = self._defined.part_of_result(node)
+        if key is None or self.starts(node.value, unit) is not None:
+            return []
+        return [key, *self._passed(node.value)]  # type: ignore[arg-type]
+
+    def _passed(self, call: ast.Call) -> list[ast.expr | Key]:
+        """What a call may hand through, unless it is of a plain function of the module."""
+        if isinstance(call.func, ast.Name) and self._defined.returns_itself(call.func.id):
+            return []
+        passed: list[ast.expr | Key] = [*arguments_of(call)]
+        return passed + [call.func.value] if isinstance(call.func, ast.Attribute) else passed
 
     def holds(self, node: ast.expr, unit: str) -> bool:
         """Whether an expression's value may have the property."""

@@ -11,6 +11,7 @@ from stridelint.rules.screening.words import MAX_STRING, STORE, Words, said
 
 if TYPE_CHECKING:
     from stridelint.rules.rule import Rule
+    from stridelint.rules.screening.certain import Certain
     from stridelint.rules.screening.definitions import Definitions
     from stridelint.rules.screening.flow import Flow
 
@@ -64,6 +65,8 @@ class Nodes:
         self.operations: list[tuple[ast.BinOp, str]] = []
         self.compared: list[tuple[ast.Compare, str]] = []
         self.globals: set[tuple[str, str]] = set()
+        self.captured: set[str] = set()  # names that imports, patterns and exceptions bind
+        self.generators: set[str] = set()
         self.depth = 0
         self._names: dict[str, set[str]] = {"": set()}
         self._variables: dict[str, set[str]] = {"": set()}
@@ -166,6 +169,8 @@ class Nodes:
             self.classes.append(node)
             self._plain.add(node.name)
         elif kind is ast.Return or kind is ast.Yield or kind is ast.YieldFrom:
+            if kind is not ast.Return:
+                self.generators.add(function)
             if node.value is not None:
                 self.returned.append((function, node.value, unit))
         elif kind is ast.Slice:
@@ -182,12 +187,15 @@ class Nodes:
                 self.globals.update((unit, name) for name in node.names)
         else:  # the name of a caught exception, those in a pattern
             told = (getattr(node, "name", None), getattr(node, "rest", None), *getattr(node, "kwd_attrs", ()))
-            self._plain.update([name for name in told if isinstance(name, str)])
+            names = [name for name in told if isinstance(name, str)]
+            self._plain.update(names)
+            self.captured.update(names)
 
     def _alias(self, node: ast.alias, unit: str) -> None:
         """An import stands for the uses of what it brings in, under whatever name."""
         last = node.name.rpartition(".")[2]
         self._names[unit].add(last)
+        self.captured.add(node.asname or node.name)
         self._plain.update((node.name, f".{last}(", f"import {node.name}"))
         if node.asname is not None:
             self._plain.add(node.asname)
@@ -265,6 +273,13 @@ class Nodes:
         from stridelint.rules.screening.definitions import Definitions
 
         return Definitions(self)
+
+    @functools.cached_property
+    def certain(self) -> Certain:
+        """What is no tensor for certain."""
+        from stridelint.rules.screening.certain import Certain
+
+        return Certain(self)
 
     @staticmethod
     def names_below(node: ast.AST) -> frozenset[str]:
