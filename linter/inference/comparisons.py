@@ -5,11 +5,12 @@ from __future__ import annotations
 import libcst as cst
 
 from stridelint.linter.inference.objects import Class, Function, Instance
-from stridelint.linter.inference.operators import TORCH_NAMES, hashable, of_constants
+from stridelint.linter.inference.operators import TORCH_NAMES, hashable, number_kind, of_constants
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
     FALSE,
     TRUE,
+    ArrayValue,
     Condition,
     Constant,
     Device,
@@ -52,9 +53,22 @@ def compare(path: Path, node: cst.Comparison, op: cst.BaseCompOp, left: Value, r
 
         nodes: dict[str, cst.CSTNode] = {"input": node.left, "other": node.comparisons[0].comparator}
         return apply(path, name, {"input": left, "other": right}, node, Form.OPERATOR, nodes=nodes)
+    if isinstance(left, ArrayValue) or isinstance(right, ArrayValue):
+        compared = _of_arrays(path, name, left, right)
+        if compared is not None:
+            return compared
     if name in ("eq", "ne"):
         return _flip(equal(path, left, right), name == "ne")
     return ordered(path, name, left, right)
+
+
+def _of_arrays(path: Path, name: str, left: Value, right: Value) -> Value | None:
+    """Truth values, as arrays compare with arrays and numbers."""
+    if all(isinstance(each, ArrayValue) or number_kind(each) is not None for each in (left, right)):
+        from stridelint.linter.inference.torch_api.numpy_elementwise import array_binary
+
+        return array_binary(path, name, left, right)
+    return None
 
 
 def _flip(value: Value, negate: bool) -> Value:

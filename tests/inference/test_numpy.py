@@ -90,6 +90,22 @@ def test_layout_of_two_together() -> None:
     assert known > 150
 
 
+def test_layout_of_what_is_chosen() -> None:
+    """`np.where` lays its result out as arithmetic on all three would."""
+    known = 0
+    for condition, one, other in zip(arrays(4000, 4), arrays(4000, 5), arrays(4000, 6)):
+        try:
+            made = facts_of(numpy.where(condition > 0, one, other))
+        except ValueError:
+            continue
+        pair = TensorFacts(*together(facts_of(condition > 0), facts_of(one)))
+        shape, strides = together(pair, facts_of(other))
+        assert shape in (None, made.shape)
+        assert strides in (None, made.strides), (condition.strides, one.strides, other.strides)
+        known += strides is not None
+    assert known > 20
+
+
 def test_layout_of_unknown_sizes() -> None:
     rows, columns = sizes.Size.fresh("rows"), sizes.Size.fresh("columns")
     turned = strides_in_order((rows, columns), (1, 0))

@@ -87,11 +87,14 @@ def together(one: TensorFacts, other: TensorFacts) -> tuple[Dims | None, Dims | 
     pair = (laid_out(one), laid_out(other))
     if one.shape == other.shape == shape and pair[0] == pair[1]:
         return shape, pair[0]
-    row_major = [
-        strides is not None and strides == strides_in_order(facts.shape or (), range(facts.rank or 0))
-        for facts, strides in zip((one, other), pair)
-    ]
-    return shape, strides_in_order(shape, range(len(shape))) if all(row_major) else None
+    row_major = is_row_major(one) and is_row_major(other)
+    return shape, strides_in_order(shape, range(len(shape))) if row_major else None
+
+
+def is_row_major(facts: TensorFacts) -> bool:
+    """Whether what is computed from an array is in C order, for certain."""
+    strides = laid_out(facts)
+    return strides is not None and strides == strides_in_order(facts.shape or (), range(facts.rank or 0))
 
 
 def unary(path: Path, source: ArrayValue) -> ArrayValue:

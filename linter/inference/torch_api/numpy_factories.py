@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.factories import nested
-from stridelint.linter.inference.torch_api.numpy_dtypes import OF_KIND, numpy_dtype
+from stridelint.linter.inference.torch_api.numpy_dtypes import OF_KIND, numpy_dtype, promoted
 from stridelint.linter.inference.torch_api.numpy_elementwise import laid_out
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
@@ -92,7 +94,14 @@ def _taken(call: Call, source: ArrayValue | TensorValue, dtype: str | None, is_s
 
 
 def listed(path: Path, data: Value | None) -> tuple[Dims | None, str | None]:
-    """Shape and dtype that numpy gives nested lists of numbers."""
+    """Shape and dtype that numpy gives nested lists of numbers, or a list of arrays."""
+    arrays = (
+        [each.facts for each in data.items or () if isinstance(each, ArrayValue)] if isinstance(data, Sequence) else []
+    )
+    if isinstance(data, Sequence) and data.items and len(arrays) == len(data.items):
+        alike = arrays[0].shape if all(each.shape == arrays[0].shape for each in arrays) else None
+        dtype = functools.reduce(promoted, [each.dtype for each in arrays])
+        return None if alike is None else (len(arrays), *alike), dtype
     shape, _, kind = nested(path, data)
     holds_arrays = isinstance(data, Sequence) and any(
         not isinstance(each, Sequence) and hasattr(each, "facts") for each in data.items or ()

@@ -13,6 +13,7 @@ from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     ArrayValue,
     Sequence,
+    Unknown,
     Value,
     as_dims,
     as_int,
@@ -23,20 +24,29 @@ from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.generic import strides_in_order
 from stridelint.rules.contract.views import Geometry
 
+_JOINS = ("stack", "concatenate", "vstack", "row_stack", "hstack", "column_stack", "append")
 
-@function("numpy.stack", "numpy.concatenate")
+
+@function(*(f"numpy.{name}" for name in _JOINS))
 def stack(call: Call) -> Value:
-    """`np.stack(arrays, axis)`, `np.concatenate(arrays, axis)`: new arrays, in C order where the parts are."""
-    given, asked = call.get(0, "arrays"), call.get(1, "axis")
-    axis = 0 if asked is None else as_int(asked)
-    is_stack = call.name == "numpy.stack"
+    """`np.stack(arrays, axis)`, `np.concatenate(arrays, axis)` and their kin: new arrays, in C order where the parts are."""
+    name = call.name.removeprefix("numpy.")
+    given, asked = call.get(0, "arrays", "tup"), call.get(1, "axis")
+    if name == "append":
+        given, asked = (
+            Sequence([call.get(0, "arr") or Unknown(), call.get(1, "values") or Unknown()]),
+            call.get(2, "axis"),
+        )
     parts = elements.any_of(given) if isinstance(given, Sequence) else []
     arrays = [each for each in parts if isinstance(each, ArrayValue)]
-    if not arrays or len(arrays) != len(parts) or axis is None or "out" in call.args.keywords:
+    if not arrays or len(arrays) != len(parts) or "out" in call.args.keywords:
         return array(None, None, call)
     dtype = functools.reduce(numpy_dtypes.promoted, [each.facts.dtype for each in arrays])
+    if call.args.keywords.get("dtype") is not None:
+        dtype = numpy_dtypes.numpy_dtype(call.args.keywords["dtype"])
+    axis, is_stack = _joined_along(name, asked, {each.facts.rank for each in arrays})
     known = [each.facts.shape for each in arrays if each.facts.shape is not None]
-    if len(known) < len(arrays):
+    if len(known) < len(arrays) or axis is None:
         return array(None, dtype, call)
     if isinstance(given, Sequence) and given.items is None:
         shape = joins.stack_shape([*known, *known], axis) if is_stack else None  # of a number that is not known
@@ -51,6 +61,20 @@ def stack(call: Call) -> Value:
         strides = laid_out[0] if alike else None
         made.facts = made.facts.but(strides=None if strides is None else (sizes.product(known[0]), *strides))
     return made
+
+
+def _joined_along(name: str, asked: Value | None, ranks: set[int | None]) -> tuple[int | None, bool]:
+    """The axis along which arrays are joined, None if it is not known; and whether it is a new one."""
+    if name in ("stack", "concatenate"):
+        return 0 if asked is None else as_int(asked), name == "stack"
+    rows = ranks == {1}
+    if name == "append":
+        return 0 if rows and is_none(asked) else as_int(asked), False
+    if len(ranks) > 1 or ranks & {None, 0}:
+        return None, False
+    if name == "hstack":
+        return int(not rows), False
+    return int(name == "column_stack"), rows
 
 
 def _moved(source: ArrayValue, move: Callable[[Geometry], Geometry | None]) -> ArrayValue:

@@ -8,7 +8,7 @@ from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.operators import number_kind
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.numpy_dtypes import numpy_dtype
-from stridelint.linter.inference.torch_api.numpy_factories import array
+from stridelint.linter.inference.torch_api.numpy_factories import array, listed
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
     ArrayValue,
@@ -32,6 +32,7 @@ _FLOATS = {
     "standard_gamma": 1, "uniform": 2, "normal": 2, "lognormal": 2, "laplace": 2, "logistic": 2, "gamma": 2, "beta": 2,
 }  # fmt: skip
 _INTEGERS = {"poisson": 1, "geometric": 1, "binomial": 2}
+_CHOOSING = ("choice", "permutation")
 # Of a generator these are told the dtype, behind the size.
 _TOLD = frozenset({"random", "standard_normal", "standard_exponential"})
 
@@ -42,7 +43,7 @@ def generator(call: Call) -> Value:
     return Instance(None, GENERATOR)
 
 
-@function(*(f"numpy.random.{name}" for name in (*_FLOATS, *_INTEGERS, "rand", "randn", "randint")))
+@function(*(f"numpy.random.{name}" for name in (*_FLOATS, *_INTEGERS, "rand", "randn", "randint", *_CHOOSING)))
 def drawn(call: Call) -> Value:
     """Random numbers of numpy's own generator."""
     return _drawn(call, call.name.removeprefix("numpy.random."))
@@ -60,6 +61,8 @@ def _drawn(call: Call, name: str) -> Value:
         return array(None if call.args.unknown_star else as_sizes(Sequence(call.args.positional)), "float64", call)
     if name in ("integers", "randint"):
         return _integers(call)
+    if name in _CHOOSING:
+        return _chosen(call, name)
     place = _FLOATS.get(name, _INTEGERS.get(name))
     if place is None or call.args.unknown_star:
         return Unknown(name)
@@ -82,6 +85,24 @@ def _integers(call: Call) -> Value:
     if is_none(size):
         return Unknown("integer")
     return array(_shape(size), "int64" if asked is None else numpy_dtype(asked), call)
+
+
+def _chosen(call: Call, name: str) -> Value:
+    """`choice(a, size)`, `permutation(a)`: numbers of a list or an array, or those below one that is told."""
+    given, size = call.get(0, "a", "x"), call.get(1, "size")
+    count = as_dim(given)
+    if given is None or call.args.unknown_star or (name == "choice" and is_none(size)):
+        return Unknown(name)
+    if isinstance(given, Sequence):
+        length, dtype = listed(call.path, given)
+        rank = None if length is None else len(length)
+    elif isinstance(given, ArrayValue):
+        length, dtype, rank = given.facts.shape, given.facts.dtype, given.facts.rank
+    elif count is not None or number_kind(given) == "integer":
+        length, dtype, rank = None if count is None else (count,), "int64", 1
+    else:
+        return Unknown(name)
+    return array(None if rank != 1 else length if name == "permutation" else _shape(size), dtype, call)
 
 
 def _shape(size: Value | None) -> Dims | None:

@@ -26,6 +26,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     module_calls,
     modules,
     numpy_arrays,
+    numpy_choosing,
     numpy_elementwise,
     numpy_factories,
     numpy_functions,
