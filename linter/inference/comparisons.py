@@ -244,7 +244,9 @@ def ordered(path: Path, name: str, left: Value, right: Value) -> Value:
         return of_constants(name, left.value, right.value)
     left_dim, right_dim = as_dim(left), as_dim(right)
     if left_dim is None or right_dim is None:
-        return Condition((name, _key(left), _key(right)))
+        if name in ("gt", "le"):
+            left, right = right, left
+        return Condition(("lt", _key(left), _key(right)), None, name in ("ge", "le"))  # a >= b is not (a < b)
     learnt = path.learnt((left_dim, right_dim))
     if learnt is not None:
         left_dim, right_dim = learnt

@@ -20,7 +20,7 @@ from stridelint.linter.inference.values import (
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.sizes import Size
 
-_NUMBERS = {int: "integer", float: "float", complex: "complex"}
+_NUMBERS = {bool: "bool", int: "integer", float: "float", complex: "complex"}
 _COMPARED = ("dtype", "kind", "device", "requires_grad", "is_leaf")
 
 

@@ -145,7 +145,9 @@ def _boolean(path: Path, scope: Scope, node: cst.BooleanOperation) -> Value:
     stops = type(node.operator) is cst.Or
     with testing.narrowed(path, compared=stops):
         left = evaluate(path, scope, node.left)
-        if path.truth(left) is stops:
+        with path.asking(node.left):
+            decided = path.truth(left)
+        if decided is stops:
             return (TRUE if stops else FALSE) if isinstance(left, Condition) else left
         return evaluate(path, scope, node.right)
 

@@ -7,7 +7,7 @@ from stridelint.linter.inference.attributes import find_method
 from stridelint.linter.inference.dispatch import call_function
 from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
-from stridelint.linter.inference.torch_api import data
+from stridelint.linter.inference.torch_api import data, data_sets
 from stridelint.linter.inference.torch_api.module_members import child_modules
 from stridelint.linter.inference.torch_api.numpy_arrays import rows_of
 from stridelint.linter.inference.values import (
@@ -75,6 +75,8 @@ def _number_of_rows(shape: Dims) -> tuple[int, bool]:
 def _elements(path: Path, instance: Instance) -> tuple[list[Value], bool]:
     if instance.external == data.LOADER:
         return data.batches(path, instance)
+    if data_sets.is_one(instance):
+        return data_sets.samples(path, instance, True), False
     parts = named_tuples.as_sequence(instance)
     if parts is not None:
         return parts.items or [], True

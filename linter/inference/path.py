@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from stridelint.linter.inference import chances
 from stridelint.linter.inference.objects import Class, Function, Instance
 from stridelint.linter.inference.scopes import ModuleScope
 from stridelint.linter.inference.values import (
@@ -120,19 +121,30 @@ class Path:
     denied: the tensor of which `is_contiguous()` was last answered False, that call, and how it names the tensor.
     is_about_one: the code runs for one of several different items, not the first; about_items: what was assumed there only.
     deciding: the statement or expression whose test is being evaluated; leaning: how that is decided where it is not known.
+    operand: the part of the test that is asked for first.
+    otherwise: what is left to chance happens the other way; met_chance: something is that would not be turned.
     unequal: differences of sizes that a comparison told not to be 0.
     numbers: between which numbers those in some memory lie; exposed: memory that is written to in ways that are not followed.
     awaited: what may be a tensor, for which events wait.
     """
 
-    def __init__(self, program: Program, prefix: tuple[bool, ...] = (), grad_mode: bool | None = True) -> None:
+    def __init__(
+        self,
+        program: Program,
+        prefix: tuple[bool, ...] = (),
+        grad_mode: bool | None = True,
+        otherwise: bool = False,
+    ) -> None:
         self.program = program
         self.prefix = prefix
+        self.otherwise = otherwise
+        self.met_chance = False
         self.taken: list[bool] = []
         self.turnable: list[int] = []
         self.is_about_one = False
         self.about_items: set[object] = set()
         self.deciding: cst.CSTNode | None = None
+        self.operand: cst.CSTNode | None = None
         self.leaning = True
         self.assumptions: dict[object, bool] = {}
         self.grad_mode = grad_mode
@@ -209,10 +221,14 @@ class Path:
             self.about_items.add(key)
             self.weaken(Confidence.POSSIBLE)
         position = len(self.taken)
+        worth = self.program.tells(self.deciding) if self._is_near() else 0
+        if not worth and self._is_left_to_chance():
+            self.met_chance = True
+            default = default is not self.otherwise
         outcome = self.prefix[position] if position < len(self.prefix) else default
         if position < MAX_DECISIONS:
             self.taken.append(outcome)
-            self.turnable.append(self.program.tells(self.deciding) if self._is_near() else 0)
+            self.turnable.append(worth)
         self.assumptions[key] = outcome
         return outcome
 
@@ -227,15 +243,29 @@ class Path:
             return False
         return not self.frames or not self.program.is_foreign(self.frames[-1].function)
 
+    def _is_left_to_chance(self) -> bool:
+        if not self.frames or self.deciding is None or self.program.is_foreign(self.frames[-1].function):
+            return False
+        return chances.is_left_to_chance(self.program, self.frames[-1].function, self.operand or self.deciding)
+
     @contextmanager
     def considering(self, node: cst.CSTNode, leaning: bool = True) -> Iterator[None]:
         """A test of this statement or expression is evaluated."""
-        outer = self.deciding, self.leaning
-        self.deciding, self.leaning = node, leaning
+        outer = self.deciding, self.leaning, self.operand
+        self.deciding, self.leaning, self.operand = node, leaning, None
         try:
             yield
         finally:
-            self.deciding, self.leaning = outer
+            self.deciding, self.leaning, self.operand = outer
+
+    @contextmanager
+    def asking(self, operand: cst.CSTNode) -> Iterator[None]:
+        """The truth of an operand of a test decides whether the next one is evaluated."""
+        outer, self.operand = self.operand, operand
+        try:
+            yield
+        finally:
+            self.operand = outer
 
     @contextmanager
     def about_one(self, differs: bool) -> Iterator[None]:

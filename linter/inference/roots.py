@@ -31,28 +31,21 @@ def explore(
     program: Program, run: Callable[[Path], None], *, steps: int, grad_mode: bool | None, paths: int = MAX_PATHS
 ) -> None:
     """Run a root along different paths: each decision of a path is turned once, nearest to the start first,
-    but those that lead to a word of a rule before all others."""
+    but those that lead to a word of a rule before all others. At last all that is left to chance happens the other way."""
     waiting: deque[tuple[bool, ...]] = deque([()])
     first: deque[tuple[bool, ...]] = deque()
     seen: set[tuple[bool, ...]] = {()}
-    leading = 0
+    leading, met_chance = 0, False
     program.root_steps = steps
     for number in range(paths):
         if not first and (not waiting or number - leading > MAX_SIDE_PATHS):
-            return
+            break
         leading += bool(first)
         prefix = (first or waiting).popleft()
         path = Path(program, prefix, grad_mode)
-        try:
-            run(path)
-        except (Returned, Raised, Finished, Broke, Continued):
-            pass
-        except BudgetExhausted:
-            if program.steps < 0:
-                raise
+        if not _ends(path, run):
             return
-        finally:
-            path.close()
+        met_chance |= path.met_chance
         for position in range(len(prefix), len(path.taken)):
             if not path.turnable[position]:
                 continue
@@ -60,6 +53,23 @@ def explore(
             if turned not in seen:
                 seen.add(turned)
                 (first if path.turnable[position] > 1 else waiting).append(turned)
+    if met_chance:
+        _ends(Path(program, grad_mode=grad_mode, otherwise=True), run)
+
+
+def _ends(path: Path, run: Callable[[Path], None]) -> bool:
+    """Run a root along one path; False where the steps for it run out."""
+    try:
+        run(path)
+    except (Returned, Raised, Finished, Broke, Continued):
+        pass
+    except BudgetExhausted:
+        if path.program.steps < 0:
+            raise
+        return False
+    finally:
+        path.close()
+    return True
 
 
 def module_scope(program: Program, main: bool) -> ModuleScope:

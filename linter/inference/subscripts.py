@@ -11,6 +11,7 @@ from stridelint.linter.inference.iteration import items_of
 from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
+from stridelint.linter.inference.torch_api import data_sets
 from stridelint.linter.inference.torch_api.emit import emit, operand
 from stridelint.linter.inference.torch_api.module_members import entries_of, sliced
 from stridelint.linter.inference.torch_api.numpy_arrays import array_item, backwards
@@ -140,6 +141,8 @@ def _instance_item(path: Path, owner: Instance, index: Value) -> Value:
         if isinstance(key, int) and key < 0:
             key += len(entries)
         return entries.get(key, Unknown("item"))
+    if data_sets.is_one(owner):
+        return data_sets.item(path, owner, index)
     method = find_method(owner, "__getitem__")
     if method is not None:
         return call_function(path, None, method, Arguments([owner, index]))

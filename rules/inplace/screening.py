@@ -52,7 +52,8 @@ _DEFAULT_FLOAT = frozenset({"zeros", "ones", "empty", "eye", "normal", "range"})
 _FROM_DATA = frozenset({"tensor", "as_tensor", "asarray", "array", "scalar_tensor", "full", "new_tensor", "new_full"})
 # Calls whose result holds what they are given.
 _HOLDERS = frozenset(
-    "nullcontext defaultdict deque partial closing OrderedDict chain cycle repeat islice _make _replace setdefault".split()
+    """nullcontext defaultdict deque partial closing OrderedDict chain cycle repeat islice _make _replace setdefault
+    TensorDataset ConcatDataset Subset random_split""".split()
 )
 _SAME_TENSOR = frozenset({"T", "mT", "data", "values", "indices", "real", "value", "tensors", "dataset"})
 _IDENTITY = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
@@ -296,6 +297,8 @@ class Low(Flow):
             return False
         if dtypes & _LOW_DTYPES or (name in _LOW and isinstance(call.func, ast.Attribute)):
             return True
+        if name == "DataLoader":
+            return True  # of the integers that a data set gives it makes tensors
         if _is_pair(call):
             return name in _PAIRS or _has_axis(call) or _operands(call)
         if name == "getattr" and len(call.args) > 1:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from stridelint.linter.inference.attributes import as_tensor
 from stridelint.linter.inference.objects import Arguments
-from stridelint.linter.inference.torch_api import data
 from stridelint.linter.inference.torch_api.apply import apply_call
 from stridelint.linter.inference.torch_api.registry import Call, function, method
 from stridelint.linter.inference.values import (
@@ -175,15 +174,6 @@ def pad_sequence(call: Call) -> Value:
         longest = sizes.Size.fresh("length") if length is None else length
         shape = (len(tensors), longest, *known[1:]) if batch_first else (longest, len(tensors), *known[1:])
     return _result(call, tensors, shape, _row_major(shape))
-
-
-@function("torch.utils.data.default_collate", "torch.utils.data.dataloader.default_collate")
-def default_collate(call: Call) -> Value:
-    """`default_collate(samples)`."""
-    given = call.get(0, "batch")
-    if not isinstance(given, Sequence) or not given.items:
-        return Unknown("batch")
-    return data.collated(call.path, given.items[0], len(given.items))
 
 
 @function("torch.nn.utils.parameters_to_vector")

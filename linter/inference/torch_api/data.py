@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from stridelint.linter.inference.attributes import find_method
-from stridelint.linter.inference.dispatch import call_function
+from collections.abc import Callable
+
+import libcst as cst
+
+from stridelint.linter.inference import elements
+from stridelint.linter.inference.dispatch import call_value
 from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api import collating, data_sets
 from stridelint.linter.inference.torch_api.emit import emit, operand
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import (
@@ -15,15 +20,17 @@ from stridelint.linter.inference.values import (
     TensorValue,
     Unknown,
     Value,
-    as_dim,
-    as_int,
+    as_size,
     is_none,
 )
+from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import Dim
-from stridelint.rules.contract.generic import strides_in_order
 
 LOADER = "torch.utils.data.DataLoader"
 MAX_BATCHES = 12
+# What calls code of the file's own for each batch is followed for so many.
+MAX_OWN_BATCHES = 2
+MAX_LISTED = 256
 
 
 @function(LOADER, "torch.utils.data.dataloader.DataLoader")
@@ -43,15 +50,8 @@ def data_loader(call: Call) -> Value:
     )
     loader.attributes = {**dict(zip(names, call.args.positional)), **call.args.keywords}
     loader.complete = not call.args.unknown_star
+    loader.made_by = call.node
     return loader
-
-
-@function("torch.utils.data.TensorDataset")
-def tensor_dataset(call: Call) -> Value:
-    """`TensorDataset(*tensors)`."""
-    dataset = Instance(None, "torch.utils.data.TensorDataset")
-    dataset.attributes["tensors"] = Sequence(list(call.args.positional))
-    return dataset
 
 
 @function("safetensors.torch.save_file", "safetensors.torch.save")
@@ -67,59 +67,64 @@ def save_file(call: Call) -> Value:
 def batches(path: Path, loader: Instance) -> tuple[list[Value], bool]:
     """The batches of a loader, all of them where the data set's length is known and small."""
     given = loader.attributes
-    unknown: tuple[list[Value], bool] = ([Unknown("batch"), Unknown("batch")], False)
     dataset = given.get("dataset")
-    custom = any(not is_none(given.get(name)) for name in ("sampler", "batch_sampler", "collate_fn"))
-    if dataset is None or custom or not loader.complete:
-        return unknown
-    sample, length = _sample(path, dataset)
-    batch_size = 1 if "batch_size" not in given else as_int(given["batch_size"])
-    if sample is None or not batch_size or batch_size <= 0:
-        return unknown
+    if dataset is None or not loader.complete:
+        return [Unknown("batch"), Unknown("batch")], False
+    # A sampler may leave out any of them.
+    sampled = any(not is_none(given.get(name)) for name in ("sampler", "batch_sampler"))
+    seen = data_sets.samples(path, dataset, sampled)
+    if "batch_size" in given and is_none(given["batch_size"]):
+        return [_unbatched(path, loader, each) for each in seen or [Unknown("sample"), Unknown("sample")]], False
+    counts, exhaustive = _counts(path, given, None if sampled else data_sets.length(path, dataset))
+    if not is_none(given.get("collate_fn")):
+        counts, exhaustive = counts[:MAX_OWN_BATCHES], exhaustive and len(counts) <= MAX_OWN_BATCHES
+    return [_batch(path, loader, seen, count) for count in counts], exhaustive
+
+
+def _counts(path: Path, given: dict[str, Value], length: Dim | None) -> tuple[list[Dim], bool]:
+    """How many samples are in each batch, and whether these are all batches."""
+    batch_size = as_size(given.get("batch_size") or Constant(1)) if is_none(given.get("batch_sampler")) else None
     drop = path.known_truth(given.get("drop_last", Constant(False)))
+    if not isinstance(batch_size, int) or batch_size <= 0:
+        fresh = sizes.Size.fresh("batch")
+        return [batch_size or fresh, batch_size if drop and batch_size else fresh], False
     if not isinstance(length, int) or length > MAX_BATCHES * batch_size or drop is None:
-        return [collated(path, sample, batch_size), collated(path, sample, batch_size)], False
-    counts = [batch_size] * (length // batch_size)
+        return [batch_size, batch_size], False
+    counts: list[Dim] = [batch_size] * (length // batch_size)
     if length % batch_size and not drop:
         counts.append(length % batch_size)
-    return [collated(path, sample, count) for count in counts], True
+    return counts, True
 
 
-def _sample(path: Path, dataset: Value) -> tuple[Value | None, Dim | None]:
-    """The first sample of a data set, and its length."""
-    from stridelint.linter.inference.subscripts import select
-
-    if isinstance(dataset, TensorValue):
-        shape = path.facts(dataset).shape
-        return select(path, dataset, 0, 0), shape[0] if shape else None
-    if isinstance(dataset, Sequence) and dataset.items:
-        return dataset.items[0], len(dataset.items)
-    if not isinstance(dataset, Instance):
-        return None, None
-    if dataset.external == "torch.utils.data.TensorDataset":
-        tensors = dataset.attributes["tensors"]
-        parts = [_sample(path, each) for each in tensors.items or []] if isinstance(tensors, Sequence) else []
-        items = [each for each, _ in parts if each is not None]
-        return (Sequence(items), parts[0][1]) if parts and len(items) == len(parts) else (None, None)
-    getter, counter = find_method(dataset, "__getitem__"), find_method(dataset, "__len__")
-    if getter is None:
-        return None, None
-    sample = call_function(path, None, getter, Arguments([dataset, Constant(0)]))
-    length = as_dim(call_function(path, None, counter, Arguments([dataset]))) if counter is not None else None
-    return sample, length
-
-
-def collated(path: Path, sample: Value, count: int) -> Value:
-    """`default_collate`: tensors are stacked (row-major), numbers become tensors, containers are kept."""
-    if isinstance(sample, TensorValue):
-        facts = path.facts(sample)
-        shape = None if facts.shape is None else (count, *facts.shape)
-        strides = None if shape is None else strides_in_order(shape, range(len(shape)))
-        return path.tensor(
-            facts.but(shape=shape, strides=strides, storage=None, storage_offset=0, is_leaf=None), story=sample.story
+def _batch(path: Path, loader: Instance, seen: list[Value], count: Dim) -> Value:
+    """A batch of samples, two of which are known, or none."""
+    make = elements.like(path, seen)
+    collate = loader.attributes.get("collate_fn")
+    if collate is None or is_none(collate):
+        return (
+            Unknown("batch") if make is None else collating.collated(path, seen[0] if len(seen) == 1 else make(), count)
         )
-    if isinstance(sample, Sequence) and sample.items is not None:
-        return Sequence([collated(path, each, count) for each in sample.items], "list")
-    if isinstance(sample, Mapping):
-        return Mapping({key: collated(path, each, count) for key, each in sample.entries.items()}, sample.open)
-    return Unknown("batch")
+    if isinstance(count, int) and count <= MAX_LISTED:
+        known = seen[:count]
+        samples = Sequence([*known, *(_another(make) for _ in range(count - len(known)))], "list")
+    else:
+        samples = Sequence(None, "list", make)
+    return _called(path, loader, samples)
+
+
+def _another(make: Callable[[], Value] | None) -> Value:
+    return Unknown("sample") if make is None else make()
+
+
+def _unbatched(path: Path, loader: Instance, sample: Value) -> Value:
+    """What `batch_size=None` makes of a sample."""
+    if is_none(loader.attributes.get("collate_fn")):
+        return collating.converted(path, sample)
+    return _called(path, loader, sample)
+
+
+def _called(path: Path, loader: Instance, given: Value) -> Value:
+    """What the `collate_fn` of a loader returns; a call by the line that makes the loader."""
+    if not isinstance(loader.made_by, cst.Call):
+        return Unknown("batch")
+    return call_value(path, loader.made_by, loader.attributes["collate_fn"], Arguments([given]))

@@ -10,6 +10,7 @@ from stridelint.linter.inference.objects import Arguments, BoundMethod, Class, C
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import (  # noqa: F401
     broadcasting,
+    collating,
     comparisons,
     composed,
     constants,
@@ -17,6 +18,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     conversions,
     copying,
     data,
+    data_sets,
     dtype_limits,
     factories,
     hooks,

@@ -8,7 +8,7 @@ from stridelint.linter.inference import elements
 from stridelint.linter.inference.attributes import attribute, hold
 from stridelint.linter.inference.dispatch import call_value
 from stridelint.linter.inference.iteration import items_of
-from stridelint.linter.inference.objects import Arguments, Instance, Partial
+from stridelint.linter.inference.objects import Arguments, BoundMethod, Class, Function, Instance, Partial
 from stridelint.linter.inference.operators import hashable
 from stridelint.linter.inference.path import Finished
 from stridelint.linter.inference.torch_api.registry import Call, function
@@ -17,6 +17,7 @@ from stridelint.linter.inference.values import (
     TRUE,
     Condition,
     Constant,
+    External,
     Mapping,
     Sequence,
     ShapeOf,
@@ -246,6 +247,20 @@ def next_(call: Call) -> Value:
     if isinstance(value, Sequence) and value.items is None:
         return value.fresh_element()
     return value.items.pop(0) if isinstance(value, Sequence) and value.items else call.get(1) or Unknown("next")
+
+
+@function("random.choice")
+def choice(call: Call) -> Value:
+    """`random.choice(transforms)(x)`: of things that can be called the first one, or on a path that takes the other way the last."""
+    value = call.get(0, "seq")
+    items, exhaustive = items_of(call.path, value) if value is not None else ([], False)
+    if not exhaustive or not items or not all(isinstance(each, _CALLABLE) for each in items):
+        return Unknown("choice")
+    call.path.met_chance |= len(items) > 1
+    return items[-1 if call.path.otherwise else 0]
+
+
+_CALLABLE = (BoundMethod, Class, External, Function, Instance, Partial)
 
 
 @function("pytest.param")
