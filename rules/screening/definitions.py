@@ -61,21 +61,15 @@ class Definitions:
             name_of(each) for node, _ in nodes.bindings for target in targets_of(node) for each in parts_of(target)
         } | {text for call, _ in nodes.calls if (text := _first_text(call))}
         self._sets_any = "setattr" in nodes.names
-        self.in_lists: dict[str, int] = {}  # functions, with how many arguments they have before what they are called with
+        self.in_lists: set[str] = set()
         self.wrapped: set[str] = set()  # names of functions with decorators: these may hand out something else
         self._decorators: dict[str, list[str]] = {}
-        self._decorated: dict[str, list[str]] = {}  # the other way round
-        self._within: dict[str, list[str]] = {}  # by the name of a function: those that are defined in it
         for function, unit in nodes.functions:
             self.functions.setdefault(function.name, []).append((function.args, unit))
             self._variables.update(parameter_names(function.args))
             if function.decorator_list:
                 self.wrapped.add(function.name)
                 self._decorators[function.name] = [beginning_of(each) for each in function.decorator_list]
-                for root in self._decorators[function.name]:
-                    self._decorated.setdefault(root, []).append(function.name)
-            if not nodes.unit_of(function):
-                self._within.setdefault(_function_of(unit), []).append(function.name)
             self._described(function, unit)
         for cls in nodes.classes:
             self._constructor(cls, nodes)
@@ -96,9 +90,6 @@ class Definitions:
                 self._add(("", f"{function_name}()[{index}]"), part_of(value, index), unit)
         for node, unit in nodes.bindings:
             self._binding(node, unit)
-        for match, unit in nodes.matched:
-            for case in match.cases:
-                self._captured(case.pattern, match.subject, unit)
         for call, unit in nodes.calls:
             self._passed(call, unit)
         for compared, unit in nodes.compared:
@@ -116,9 +107,9 @@ class Definitions:
             and (unit, call.func.id) in self.of
             for value in call.args
         ]
-        for name, given in self.in_lists.items():
+        for name in self.in_lists:
             for arguments, inner in self.functions[name]:
-                for parameter in (*arguments.posonlyargs, *arguments.args)[: given + 1]:
+                for parameter in (*arguments.posonlyargs, *arguments.args)[:1]:
                     for value, unit in called:
                         self._add((inner, parameter.arg), value, unit)
                     for other in self.in_lists:
@@ -201,15 +192,26 @@ class Definitions:
                 for arguments, inner in self.functions.get(own, []):
                     for field in arguments.args:
                         self._add((inner, field.arg), call, unit)
-        if isinstance(call.func, ast.Call) and known is not None:  # `make(3)(x)`: what it gave is called
-            known = self._made_by(name)
         if known is None and self.may_call_object(call.func):
-            known = [each for kind in ("forward", "__call__") for each in self._called(kind)]
-        self._into(known or [], call, unit, ahead=self.functions.get(name) is not known)
-        around = [each for root in self._decorators.get(name, ()) for each in self._made_by(root)]
-        if isinstance(call.func, ast.Name) and call.func.id not in self.functions:  # in a decorator: what it decorates
-            around += [each for own in self._decorated.get(_function_of(unit), ()) for each in self.functions[own]]
-        self._into(around, call, unit, ahead=True)
+            known = [each for kind in ("forward", "__call__") for each in self.functions.get(kind, [])]
+        for arguments, inner in known or []:
+            names, ahead = [each.arg for each in (*arguments.posonlyargs, *arguments.args)], False
+            if names[:1] in (["self"], ["cls"]):
+                del names[0]
+            else:  # a `forward` without an object is that of an autograd.Function, whose context comes first
+                ahead = self.functions.get(name) is not known
+            for index, value in enumerate(call.args):
+                stop = len(names) if isinstance(value, ast.Starred) else index + 1 + ahead
+                for each in names[index:stop]:
+                    self._add((inner, each), value, unit)
+            if arguments.vararg is not None:
+                self._listed(call.args)
+                for value in call.args:
+                    self._add((inner, arguments.vararg.arg), value, unit)
+            for keyword in call.keywords:
+                self._add((inner, keyword.arg or ""), keyword.value, unit)
+                if arguments.kwarg is not None:
+                    self._add((inner, arguments.kwarg.arg), keyword.value, unit)
         self._handed_on(call, unit)
         if name == "DataLoader":
             self._loaded(call, unit)
@@ -225,53 +227,6 @@ class Definitions:
         if isinstance(call.func, ast.Attribute) and name in _FILLING:
             for value in call.args:
                 self._bind(call.func.value, value, unit)
-
-    def _called(self, name: str) -> list[tuple[ast.arguments, str]]:
-        """Functions that run when one of that name is called: its own, and what its decorators put around it."""
-        around = [each for root in self._decorators.get(name, ()) for each in self._made_by(root)]
-        return [*self.functions.get(name, []), *around]
-
-    def _made_by(self, name: str) -> list[tuple[ast.arguments, str]]:
-        """What may run when the result of a function or class of the module is called."""
-        if name not in self.functions and name not in self.classes:
-            return []
-        made = [each for own in self._within.get(name, ()) for each in self.functions[own]]
-        return made + [each for kind in ("forward", "__call__") for each in self.functions.get(kind, [])]
-
-    def _into(self, functions: list[tuple[ast.arguments, str]], call: ast.Call, unit: str, *, ahead: bool) -> None:
-        """Arguments get into the parameters of these functions; ahead: where they have no `self`, one may come first, such as the
-        context of a `forward` of an autograd.Function, or the object that a decorator's function gets."""
-        for arguments, inner in functions:
-            names, first = [each.arg for each in (*arguments.posonlyargs, *arguments.args)], ahead
-            if names[:1] in (["self"], ["cls"]):
-                del names[0]
-                first = False
-            for index, value in enumerate(call.args):
-                stop = len(names) if isinstance(value, ast.Starred) else index + 1 + first
-                for each in names[index:stop]:
-                    self._add((inner, each), value, unit)
-            if arguments.vararg is not None:
-                self._listed(call.args)
-                for value in call.args:
-                    self._add((inner, arguments.vararg.arg), value, unit)
-            for keyword in call.keywords:
-                self._add((inner, keyword.arg or ""), keyword.value, unit)
-                if arguments.kwarg is not None:
-                    self._add((inner, arguments.kwarg.arg), keyword.value, unit)
-
-    def _captured(self, pattern: ast.pattern, subject: ast.expr, unit: str) -> None:
-        """The names of a pattern stand for its subject or parts of it."""
-        waiting: list[tuple[ast.AST, ast.expr]] = [(pattern, subject)]
-        while waiting:
-            node, value = waiting.pop()
-            for name in (getattr(node, "name", None), getattr(node, "rest", None)):
-                if isinstance(name, str):
-                    self._add((unit, name), value, unit)
-            attributes = {
-                id(part): ast.Attribute(subject, name)
-                for name, part in zip(getattr(node, "kwd_attrs", ()), getattr(node, "kwd_patterns", ()))
-            }
-            waiting += [(part, attributes.get(id(part), value)) for part in ast.iter_child_nodes(node)]
 
     def may_call_object(self, function: ast.expr) -> bool:
         """Whether what is called may be an object of a class of this module: a variable, an attribute that the module
@@ -319,9 +274,8 @@ class Definitions:
         if not isinstance(function, (ast.Subscript, ast.Call)):
             return set()
         root = beginning_of(function)
-        within = self._within.get(root, ()) if isinstance(function, ast.Call) else ()
         held = [value for key in ((unit, root), ("", root)) for value, _ in self.of.get(key, ())]
-        return self._registered | set(within) | {
+        return self._registered | {
             each.id
             for value in held
             for each in ast.walk(value)
@@ -364,12 +318,7 @@ class Definitions:
                                 self._add((inner, parameter.arg), value, unit)
 
     def _listed(self, values: list[ast.expr]) -> None:
-        for each in values:
-            given = 0
-            if isinstance(each, ast.Call) and name_of(each.func) == "partial" and each.args:
-                each, given = each.args[0], len(each.args) - 1
-            if isinstance(each, ast.Name) and each.id in self.functions:
-                self.in_lists[each.id] = max(given, self.in_lists.get(each.id, 0))
+        self.in_lists.update(each.id for each in values if isinstance(each, ast.Name) and each.id in self.functions)
 
     def _dtype_compared(self, node: ast.Compare, unit: str) -> None:
         """`x.dtype == torch.bool` tells what x may be."""
@@ -379,11 +328,6 @@ class Definitions:
                 for other in sides:
                     if other is not side:
                         self._tell((unit if isinstance(side.value, ast.Name) else "", name_of(side.value)), other)
-
-
-def _function_of(unit: str) -> str:
-    """The name of the outermost function that a unit is."""
-    return unit.partition("#")[0]
 
 
 def _first_text(call: ast.Call) -> str:
