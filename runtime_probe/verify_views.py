@@ -105,6 +105,9 @@ def overlaps(draw: Draw, report: Report) -> None:
     first, second = cut(shape), cut(shape)
     if draw.chance(0.2):
         second = base.as_strided(shape, first.stride(), first.storage_offset())
+    elif shape and draw.chance(0.2):
+        first = base.as_strided(shape, first.new_empty(shape).stride(), draw.random.randrange(12))
+        second = base.as_strided(shape, first.stride(), first.storage_offset() + first.stride(0))
     one, two = facts_of(first), facts_of(second)
     strides = tuple(first.stride())
     places, others = first.flatten().tolist(), second.flatten().tolist()
@@ -114,6 +117,9 @@ def overlaps(draw: Draw, report: Report) -> None:
     truth = "no" if not set(places) & set(others) else "full" if places == others else "partial"
     report.record("overlap", overlap.overlap(one, two).value, truth, one, two)
     detected = overlap.detected_overlap(one, two)
+    if overlap.is_moved_by_one(one, two):
+        report.record("one row apart", detected.value, truth, one, two)
+        report.record("overlap of rows", truth, "partial", one, two)
     if status != 2 and torch._debug_has_internal_overlap(second) == 0:
         partial = _refuses(lambda: torch.neg(first, out=second))
         report.record("detected partial overlap", detected is overlap.Overlap.PARTIAL, partial, one, two)

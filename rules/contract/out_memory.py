@@ -51,6 +51,9 @@ def _with_operand(
     relation = memory.overlap(out, operand)
     if relation is Overlap.UNKNOWN and operand is out and out.storage is not None:
         relation = Overlap.FULL  # The very same tensor, whatever its shape.
+    moved = relation is Overlap.UNKNOWN and memory.is_moved_by_one(out, operand)
+    if moved:
+        relation = Overlap.PARTIAL
     if relation is Overlap.NO:
         return FINE
     if relation not in (Overlap.FULL, Overlap.PARTIAL):
@@ -72,10 +75,12 @@ def _with_operand(
         )  # it stays itself when resized
     if not effect or confidence is None:
         return UNKNOWN
+    if moved:
+        confidence = min(confidence, Confidence.LIKELY)
     if effect in ("wrong", "either"):
         # A sequence has one entry for all of its tensors, and which of them may be out differs.
         return UNKNOWN if count > 1 or not _many(out) else Verdict(Answer.YES, effect, confidence=confidence)
-    if not full and memory.detected_overlap(out, operand) is not Overlap.PARTIAL:
+    if not (full or moved) and memory.detected_overlap(out, operand) is not Overlap.PARTIAL:
         return Verdict(Answer.YES, "wrong", confidence=Confidence.LIKELY) if _is_read_later(operand, out) else UNKNOWN
     exception, message = split(variant.errors["full_overlap" if full else "partial_overlap"])
     return Verdict(Answer.YES, "raises", exception, message, confidence)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import enum
 import itertools
 
+from stridelint.rules.contract import sizes
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.contract.generic import strides_in_order
 from stridelint.rules.contract.layout import Ints, is_non_overlapping_and_dense, product
 
 _MOST_ELEMENTS = 200_000
@@ -140,6 +142,17 @@ def overlap(left: TensorFacts, right: TensorFacts) -> Overlap:
     if places is None or others is None:
         return Overlap.UNKNOWN
     return Overlap.PARTIAL if set(places) & set(others) else Overlap.NO
+
+
+def is_moved_by_one(left: TensorFacts, right: TensorFacts) -> bool:
+    """Whether two dense tensors lie one row apart in one storage: `x[1:]` and `x[:-1]`, which overlap if they have several rows."""
+    shape, strides = left.shape, left.strides
+    if _is_apart(left, right) is not False or not shape or (shape, strides) != (right.shape, right.strides):
+        return False
+    if strides is None or left.storage_offset is None or right.storage_offset is None or shape[0] == 1:
+        return False
+    apart = sizes.subtract(left.storage_offset, right.storage_offset)
+    return strides == strides_in_order(shape, range(len(shape))) and strides[0] in (apart, sizes.multiply(apart, -1))
 
 
 def is_part(part: TensorFacts, whole: TensorFacts) -> Answer:

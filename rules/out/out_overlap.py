@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from stridelint.rules.claims import of_verdict
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.contract.out_contract import overlap_clause, self_overlap_clause
-from stridelint.rules.contract.overlap import Overlap, is_part, overlap
+from stridelint.rules.contract.overlap import Overlap, is_moved_by_one, is_part, overlap
 from stridelint.rules.contract.verdict import Verdict
 from stridelint.rules.events import Operand
 from stridelint.rules.findings import found, quoted
@@ -58,6 +58,12 @@ torch.mm(a, b, out=torch.empty_like(a))
         """\
 import torch
 
+def smooth(n: int, grid):
+    x = torch.rand(n, 4)
+    torch.add(x[2:], x[:-2], out=x[2:])
+    torch.add(x[:1], x[1:2], out=x[:1])
+    torch.add(grid[1:], grid[:-1], out=grid[1:])
+
 def frames(x, size):
     windows = x.unfold(0, size, size)
     return torch.mul(windows, 2, out=windows)
@@ -89,6 +95,8 @@ x = torch.rand(4, 3)
 torch.sum(x, 0, out=x[0])
 torch.add(x[:3], 1, out=x[1:])
 torch.mm(x[:3, :2], x[:2], out=x[1:])
+rows = torch.rand(int(torch.randint(5, 9, ())), 4)
+torch.add(rows[1:], rows[:-1], out=rows[1:])
 """,
             (
                 (
@@ -108,6 +116,12 @@ torch.mm(x[:3, :2], x[:2], out=x[1:])
                     1,
                     "mm() writes into 'x[1:]', which overlaps 'x[:3, :2]', while it still reads it, and computes wrong "
                     "numbers without an error; write into another tensor",
+                ),
+                (
+                    8,
+                    1,
+                    "add() raises because 'rows[1:]' overlaps 'rows[:-1]' (unsupported operation: some elements of the input "
+                    "tensor and the written-to tensor refer to a single memory location); write into another tensor",
                 ),
             ),
         ),
@@ -180,7 +194,9 @@ def _broken(call: OutCall, index: int, out: Operand) -> tuple[Operand, Verdict] 
 
 
 def _shares(out: Operand, operand: Operand) -> Overlap:
-    return Overlap.FULL if out.facts is operand.facts else overlap(out.facts, operand.facts)
+    if out.facts is operand.facts:
+        return Overlap.FULL
+    return Overlap.PARTIAL if is_moved_by_one(out.facts, operand.facts) else overlap(out.facts, operand.facts)
 
 
 def _does(out: Operand, operand: Operand, verdict: Verdict) -> str:

@@ -175,3 +175,24 @@ def test_shapes_of_unknown_sizes() -> None:
     assert shapes.chunk(image, 2, 1) is not None
     assert shapes.advanced_index(image, [None, (5,)]) == (n, 5, h, w)
     assert shapes.unbind((n, 2), 1) == [(n,), (n,)]
+
+
+def test_rows_that_overlap_whatever_their_number_is() -> None:
+    """`x[1:]` and `x[:-1]`; not with a gap between the rows, in another storage, nor one row beside another."""
+    count = Size.fresh("count")
+    later = TensorFacts(shape=(count, 4), strides=(4, 1), storage_offset=4, storage=1)
+    first = later.but(storage_offset=0)
+    assert overlap.is_moved_by_one(later, first) and overlap.is_moved_by_one(first, later)
+    for other in (
+        later,
+        first.but(storage=2),
+        first.but(storage=None),
+        first.but(storage_offset=None),
+        first.but(storage_offset=8),
+        first.but(shape=(Size.fresh("count"), 4)),
+    ):
+        assert not overlap.is_moved_by_one(later, other)
+    gaps = later.but(strides=(8, 1), storage_offset=8)
+    assert not overlap.is_moved_by_one(gaps, gaps.but(storage_offset=0))
+    row = later.but(shape=(1, 4))
+    assert not overlap.is_moved_by_one(row, row.but(storage_offset=0))
