@@ -188,7 +188,7 @@ def test_rows_that_overlap_whatever_their_number_is() -> None:
         first.but(storage=2),
         first.but(storage=None),
         first.but(storage_offset=None),
-        first.but(storage_offset=8),
+        first.but(storage_offset=12),
         first.but(shape=(Size.fresh("count"), 4)),
     ):
         assert not overlap.is_moved_by_one(later, other)
