@@ -6,6 +6,7 @@ import ast
 import functools
 from typing import TypeAlias
 
+from stridelint.rules.screening.callees import Callees, Function
 from stridelint.rules.screening.certain import parts_of, targets_of
 from stridelint.rules.screening.expressions import (
     FUNCTIONS,
@@ -32,8 +33,9 @@ _CALLING = frozenset(
 # What classes give that are looped over, entered or called.
 PROTOCOL = ("__iter__()", "__next__()", "__getitem__()", "__call__()", "__enter__()")
 _ALL = ast.Slice(None, None, None)
-# Stands for attributes whose names are computed.
+# Stands for attributes whose names are computed; and for those of `self`.
 ANY_NAME = "*"
+ANY_OF_SELF = "self.*"
 # Functions that surely are torch's own: their arguments get into no function of the module.
 _TORCH_NAMES = frozenset(
     "view reshape permute transpose contiguous to size dim len range print isinstance zip enumerate int float".split()
@@ -53,23 +55,18 @@ class Definitions:
     def __init__(self, nodes: Nodes) -> None:
         self.of: dict[Key, list[tuple[ast.expr, str]]] = {}
         self.told: dict[Key, list[ast.expr]] = {}
-        self.functions: dict[str, list[tuple[ast.arguments, str]]] = {}
-        self.classes = {cls.name for cls in nodes.classes}
+        self._callees = Callees(nodes)
+        self.functions, self.classes = self._callees.of, self._callees.classes
         self.tuples = {cls.name for cls in nodes.classes if any(name_of(base) == "NamedTuple" for base in cls.bases)}
         self._globals = nodes.globals
         self._variables = {
             name_of(each) for node, _ in nodes.bindings for target in targets_of(node) for each in parts_of(target)
         } | {text for call, _ in nodes.calls if (text := _first_text(call))}
         self._sets_any = "setattr" in nodes.names
-        self.in_lists: set[str] = set()
-        self.wrapped: set[str] = set()  # names of functions with decorators: these may hand out something else
-        self._decorators: dict[str, list[str]] = {}
+        self.in_lists: dict[str, int] = {}  # functions, with how many arguments they have before what comes
+        self.wrapped = set(self._callees.decorators)  # names of functions: decorators may hand out something else
         for function, unit in nodes.functions:
-            self.functions.setdefault(function.name, []).append((function.args, unit))
             self._variables.update(parameter_names(function.args))
-            if function.decorator_list:
-                self.wrapped.add(function.name)
-                self._decorators[function.name] = [beginning_of(each) for each in function.decorator_list]
             self._described(function, unit)
         for cls in nodes.classes:
             self._constructor(cls, nodes)
@@ -90,6 +87,9 @@ class Definitions:
                 self._add(("", f"{function_name}()[{index}]"), part_of(value, index), unit)
         for node, unit in nodes.bindings:
             self._binding(node, unit)
+        for match, unit in nodes.matched:
+            for case in match.cases:
+                self._captured(case.pattern, match.subject, unit)
         for call, unit in nodes.calls:
             self._passed(call, unit)
         for compared, unit in nodes.compared:
@@ -107,9 +107,9 @@ class Definitions:
             and (unit, call.func.id) in self.of
             for value in call.args
         ]
-        for name in self.in_lists:
+        for name, given in self.in_lists.items():
             for arguments, inner in self.functions[name]:
-                for parameter in (*arguments.posonlyargs, *arguments.args)[:1]:
+                for parameter in (*arguments.posonlyargs, *arguments.args)[: given + 1]:
                     for value, unit in called:
                         self._add((inner, parameter.arg), value, unit)
                     for other in self.in_lists:
@@ -192,16 +192,40 @@ class Definitions:
                 for arguments, inner in self.functions.get(own, []):
                     for field in arguments.args:
                         self._add((inner, field.arg), call, unit)
+        if isinstance(call.func, ast.Call) and known is not None:  # `make(3)(x)`: what it gave is called
+            known = self._callees.made_by(name)
         if known is None and self.may_call_object(call.func):
-            known = [each for kind in ("forward", "__call__") for each in self.functions.get(kind, [])]
-        for arguments, inner in known or []:
-            names, ahead = [each.arg for each in (*arguments.posonlyargs, *arguments.args)], False
+            known = self._callees.of_objects()
+        self._into(known or [], call, unit, ahead=self.functions.get(name) is not known)
+        self._into(self._callees.beyond(call, unit), call, unit, ahead=True)
+        self._handed_on(call, unit)
+        if name == "DataLoader":
+            self._loaded(call, unit)
+        if name in _NAMESPACES:
+            for keyword in call.keywords:
+                self._add(("", keyword.arg or ""), keyword.value, unit)
+        if name in _SETTERS:
+            for value in () if any(is_text(each) for each in call.args[:2]) else call.args:
+                self._add(("", ANY_NAME), value, unit)
+                if "self" in (beginning_of(call.func), name_of(call.args[0])):
+                    self._add(("", ANY_OF_SELF), value, unit)
+        if text := _first_text(call):
+            for value in call.args[1:]:  # register_buffer("votes", ...)
+                self._add(("", text), value, unit)
+        if isinstance(call.func, ast.Attribute) and name in _FILLING:
+            for value in call.args:
+                self._bind(call.func.value, value, unit)
+
+    def _into(self, functions: list[Function], call: ast.Call, unit: str, *, ahead: bool) -> None:
+        """Arguments get into the parameters of these functions; ahead: where they have no `self`, one may come first, such as the
+        context of a `forward` of an autograd.Function, or the object that a decorator's function gets."""
+        for arguments, inner in functions:
+            names, first = [each.arg for each in (*arguments.posonlyargs, *arguments.args)], ahead
             if names[:1] in (["self"], ["cls"]):
                 del names[0]
-            else:  # a `forward` without an object is that of an autograd.Function, whose context comes first
-                ahead = self.functions.get(name) is not known
+                first = False
             for index, value in enumerate(call.args):
-                stop = len(names) if isinstance(value, ast.Starred) else index + 1 + ahead
+                stop = len(names) if isinstance(value, ast.Starred) else index + 1 + first
                 for each in names[index:stop]:
                     self._add((inner, each), value, unit)
             if arguments.vararg is not None:
@@ -212,21 +236,20 @@ class Definitions:
                 self._add((inner, keyword.arg or ""), keyword.value, unit)
                 if arguments.kwarg is not None:
                     self._add((inner, arguments.kwarg.arg), keyword.value, unit)
-        self._handed_on(call, unit)
-        if name == "DataLoader":
-            self._loaded(call, unit)
-        if name in _NAMESPACES:
-            for keyword in call.keywords:
-                self._add(("", keyword.arg or ""), keyword.value, unit)
-        if name in _SETTERS:
-            for value in () if any(is_text(each) for each in call.args[:2]) else call.args:
-                self._add(("", ANY_NAME), value, unit)
-        if text := _first_text(call):
-            for value in call.args[1:]:  # register_buffer("votes", ...)
-                self._add(("", text), value, unit)
-        if isinstance(call.func, ast.Attribute) and name in _FILLING:
-            for value in call.args:
-                self._bind(call.func.value, value, unit)
+
+    def _captured(self, pattern: ast.pattern, subject: ast.expr, unit: str) -> None:
+        """The names of a pattern stand for its subject or parts of it."""
+        waiting: list[tuple[ast.AST, ast.expr]] = [(pattern, subject)]
+        while waiting:
+            node, value = waiting.pop()
+            for name in (getattr(node, "name", None), getattr(node, "rest", None)):
+                if isinstance(name, str):
+                    self._add((unit, name), value, unit)
+            attributes = {
+                id(part): ast.Attribute(subject, name)
+                for name, part in zip(getattr(node, "kwd_attrs", ()), getattr(node, "kwd_patterns", ()))
+            }
+            waiting += [(part, attributes.get(id(part), value)) for part in ast.iter_child_nodes(node)]
 
     def may_call_object(self, function: ast.expr) -> bool:
         """Whether what is called may be an object of a class of this module: a variable, an attribute that the module
@@ -257,7 +280,7 @@ class Definitions:
     def _registered(self) -> set[str]:
         return {
             name
-            for name, roots in self._decorators.items()
+            for name, roots in self._callees.decorators.items()
             if any(root in self.functions or root in self._variables for root in roots)
         }
 
@@ -274,13 +297,18 @@ class Definitions:
         if not isinstance(function, (ast.Subscript, ast.Call)):
             return set()
         root = beginning_of(function)
+        within = self._callees.within(root) if isinstance(function, ast.Call) else ()
         held = [value for key in ((unit, root), ("", root)) for value, _ in self.of.get(key, ())]
-        return self._registered | {
-            each.id
-            for value in held
-            for each in ast.walk(value)
-            if isinstance(each, ast.Name) and each.id in self.functions
-        }
+        return (
+            self._registered
+            | set(within)
+            | {
+                each.id
+                for value in held
+                for each in ast.walk(value)
+                if isinstance(each, ast.Name) and each.id in self.functions
+            }
+        )
 
     def _loaded(self, call: ast.Call, unit: str) -> None:
         """A loader gives what its data set holds, and its `collate_fn` makes of that."""
@@ -318,7 +346,12 @@ class Definitions:
                                 self._add((inner, parameter.arg), value, unit)
 
     def _listed(self, values: list[ast.expr]) -> None:
-        self.in_lists.update(each.id for each in values if isinstance(each, ast.Name) and each.id in self.functions)
+        for each in values:
+            given = 0
+            if isinstance(each, ast.Call) and name_of(each.func) == "partial" and each.args:
+                given, each = len(each.args) - 1, each.args[0]
+            if isinstance(each, ast.Name) and each.id in self.functions:
+                self.in_lists[each.id] = max(given, self.in_lists.get(each.id, 0))
 
     def _dtype_compared(self, node: ast.Compare, unit: str) -> None:
         """`x.dtype == torch.bool` tells what x may be."""

@@ -7,7 +7,7 @@ import functools
 import weakref
 from typing import TypeAlias
 
-from stridelint.rules.screening.definitions import PROTOCOL, Key
+from stridelint.rules.screening.definitions import ANY_OF_SELF, PROTOCOL, Key
 from stridelint.rules.screening.expressions import arguments_of, expressions_in, name_of
 from stridelint.rules.screening.nodes import Nodes
 
@@ -55,7 +55,7 @@ class Flow:
         if kind is ast.Constant:
             return False
         if kind is ast.Attribute:
-            return [("", node.attr), node.value]  # type: ignore[attr-defined]
+            return [("", node.attr), ("", ANY_OF_SELF), node.value]  # type: ignore[attr-defined]
         if isinstance(node, ast.Call):
             steps: list[ast.expr | Key] = [("", name_of(node.func) + "()"), *self._passed(node)]
             steps += [("", name + "()") for name in self._defined.picked(node.func, unit)]

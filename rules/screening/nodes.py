@@ -64,6 +64,7 @@ class Nodes:
         self.has_complex_number = False
         self.operations: list[tuple[ast.BinOp, str]] = []
         self.compared: list[tuple[ast.Compare, str]] = []
+        self.matched: list[tuple[ast.Match, str]] = []
         self.globals: set[tuple[str, str]] = set()
         self.captured: set[str] = set()  # names that imports, patterns and exceptions bind
         self.generators: set[str] = set()
@@ -177,6 +178,8 @@ class Nodes:
             self.has_negative_step |= isinstance(node.step, ast.UnaryOp)
         elif kind is ast.Compare:
             self.compared.append((node, unit))
+        elif kind is ast.Match:
+            self.matched.append((node, unit))
         elif kind is ast.alias:
             self._alias(node, unit)
         elif kind is ast.ImportFrom:
