@@ -7,7 +7,7 @@ import libcst as cst
 from stridelint.linter.inference import named_tuples, refilled
 from stridelint.linter.inference.bindings import bound_names, dotted_name
 from stridelint.linter.inference.dispatch import call_function, evaluate
-from stridelint.linter.inference.objects import Arguments, BoundMethod, Class, Function, Instance, Super
+from stridelint.linter.inference.objects import Arguments, BoundMethod, Class, Function, Instance, Super, TypeOf
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope, make_class, resolve_external
 from stridelint.linter.inference.torch_api.tensor_attributes import tensor_attribute
@@ -27,6 +27,7 @@ from stridelint.linter.inference.values import (
 from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import TensorFacts
+from stridelint.rules.forms.walking import walk
 
 _TENSOR_LIKE = frozenset(
     {"T", "mT", "H", "mH", "data", "grad", "real", "imag", "dtype", "device", "ndim", "requires_grad", "shape"}
@@ -53,6 +54,8 @@ def attribute(path: Path, value: Value, name: str, node: cst.CSTNode | None = No
         )
     if isinstance(value, Class):
         return _of_class(path, value, name)
+    if isinstance(value, TypeOf):
+        return _of_type(path, value.cls, name)
     if isinstance(value, Super):
         return _super_attribute(path, value, name)
     if isinstance(value, Unknown):
@@ -77,6 +80,29 @@ def _of_class(path: Path, cls: Class, name: str) -> Value:
     if name == "_make" and named_tuples.is_one(cls):
         return BoundMethod(cls, name)
     return BoundMethod(cls, name) if name == "apply" and is_autograd_function(cls) else Unknown(name)
+
+
+def _of_type(path: Path, cls: Class, name: str) -> Value:
+    """What the class holds under a name, unless methods change that."""
+    changed = any(name in path.program.once(owner.node, _set_on_types, owner.node) for owner in cls.linearized())
+    found = None if changed else class_attribute(path, cls, name)
+    return Unknown(name) if found is None else found
+
+
+def _set_on_types(cls: cst.ClassDef) -> frozenset[str]:
+    """The attributes that code in a class assigns on anything but `self`."""
+    targets: list[cst.CSTNode] = []
+    for node in walk(cls, cst.Assign, cst.AnnAssign, cst.AugAssign):
+        if isinstance(node, cst.Assign):
+            targets += [each.target for each in node.targets]
+        elif isinstance(node, (cst.AnnAssign, cst.AugAssign)):
+            targets.append(node.target)
+    return frozenset(
+        target.attr.value
+        for target in targets
+        if isinstance(target, cst.Attribute)
+        and not (isinstance(target.value, cst.Name) and target.value.value == "self")
+    )
 
 
 def _unknown_attribute(path: Path, value: Unknown, name: str, node: cst.CSTNode | None) -> Value:
@@ -109,6 +135,8 @@ def instance_attribute(path: Path, instance: Instance, name: str) -> Value:
             path.weaken(Confidence.LIKELY)
         return instance.attributes[name]
     if instance.cls is not None:
+        if name == "__class__":
+            return TypeOf(instance.cls)
         found = class_attribute(path, instance.cls, name, instance)
         if found is not None:
             return found

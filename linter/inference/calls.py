@@ -23,6 +23,7 @@ from stridelint.linter.inference.objects import (
     Partial,
     Super,
     Transformer,
+    TypeOf,
 )
 from stridelint.linter.inference.path import MAX_CALL_DEPTH, Broke, Continued, Frame, Path, Returned
 from stridelint.linter.inference.purity import is_pure
@@ -49,6 +50,8 @@ MAX_RECURSION = 2
 
 def call(path: Path, node: cst.Call, callee: Value, args: Arguments) -> Value:
     """The result of calling `callee`."""
+    if isinstance(callee, TypeOf):
+        callee = callee.cls
     result = _result(path, node, callee, args)
     if path.numbers and isinstance(result, Unknown) and _may_write(callee, args):
         path.numbers.clear()
@@ -298,7 +301,7 @@ def instantiate(path: Path, node: cst.CSTNode | None, cls: Class, args: Argument
         result = call_function(path, node, method, args.with_first(instance))
         instance.complete &= not (isinstance(result, Unknown) and result.why in ("recursion", "arguments", "decorated"))
         return instance
-    fields = _dataclass_fields(path, cls)
+    fields = dataclass_fields(path, cls)
     if fields is not None:
         _fill_fields(path, instance, fields, args)
         return instance
@@ -308,7 +311,8 @@ def instantiate(path: Path, node: cst.CSTNode | None, cls: Class, args: Argument
     return instance
 
 
-def _dataclass_fields(path: Path, cls: Class) -> list[tuple[str, cst.BaseExpression | None, Scope]] | None:
+def dataclass_fields(path: Path, cls: Class) -> list[tuple[str, cst.BaseExpression | None, Scope]] | None:
+    """Names and defaults of a dataclass's fields, with where these stand; None if it is none."""
     named_tuple = any(name.split(".")[-1] in ("NamedTuple", "TypedDict") for name in cls.externals())
     decorators = [name for owner in cls.linearized() for name in decorator_names(owner.node)]
     if not named_tuple and not any(

@@ -151,6 +151,13 @@ class Super(Value):
         self.cls = cls
 
 
+class TypeOf(Value):
+    """`type(x)`, `x.__class__` of an object of a class of the file: that class, or one derived from it."""
+
+    def __init__(self, cls: Class) -> None:
+        self.cls = cls
+
+
 class GradMode(Value):
     """A context manager or decorator that sets the grad mode (None: unknown); inference mode counts as off."""
 

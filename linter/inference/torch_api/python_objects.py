@@ -11,7 +11,7 @@ from stridelint.linter.inference import elements
 from stridelint.linter.inference.attributes import find_method
 from stridelint.linter.inference.dispatch import call_function, call_value
 from stridelint.linter.inference.iteration import items_of
-from stridelint.linter.inference.objects import Arguments, Class, Context, Function, Instance
+from stridelint.linter.inference.objects import Arguments, Class, Context, Function, Instance, TypeOf
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import NONE, Constant, Mapping, Sequence, TensorValue, Unknown, Value
@@ -35,6 +35,14 @@ def namespace(call: Call) -> Value:
     made.attributes.update(call.args.keywords)
     made.complete = not call.args.unknown_star
     return made
+
+
+@function("builtins.type")
+def type_(call: Call) -> Value:
+    """`type(x)`."""
+    value = call.get(0)
+    known = isinstance(value, Instance) and len(call.args.positional) == 1
+    return TypeOf(value.cls) if known and isinstance(value, Instance) and value.cls is not None else Unknown("type")
 
 
 def parser_method(path: Path, receiver: Instance, name: str, args: Arguments) -> Value:
