@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import elements, number_ranges, testing
+from stridelint.linter.inference import elements, number_ranges
 from stridelint.linter.inference.attributes import as_tensor, find_method
 from stridelint.linter.inference.dispatch import call_function
 from stridelint.linter.inference.objects import Arguments, Instance
@@ -158,7 +158,6 @@ def _tensor_binary(path: Path, name: str, node: cst.CSTNode, left: Value, right:
 
     if any(isinstance(each, (Sequence, Mapping, Instance)) for each in (left, right)):
         return Unknown()
-    testing.record_difference(path, name, [left, right])
     parts = (node.left, node.right) if isinstance(node, cst.BinaryOperation) else ()
     if number_kind(left) is not None and name != "pow":  # the tensor computes it: `1 - x` is x.__rsub__(1)
         left, right, parts = right, left, parts[::-1]

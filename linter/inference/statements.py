@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, definitions, demands, loops, matching, outs, testing, trials
+from stridelint.linter.inference import (
+    asserted_names,
+    contexts,
+    definitions,
+    demands,
+    loops,
+    matching,
+    outs,
+    testing,
+    trials,
+)
 from stridelint.linter.inference.attributes import find_method
 from stridelint.linter.inference.bindings import imported_names, target_names
 from stridelint.linter.inference.calls import decorated, wrapped
@@ -47,7 +57,8 @@ def _bind(
 ) -> None:
     """Assign an expression. If that is the first on the path to rest on a parameter's default, only what it is bound to does."""
     before = path.confidence
-    value = evaluate(path, scope, written)
+    with asserted_names.bound(path, node):
+        value = evaluate(path, scope, written)
     for target in targets:
         assign(path, scope, target, value, node)
     if path.confidence < before and not _changes_more(targets, written):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
@@ -12,15 +12,20 @@ import libcst as cst
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.emit import operand
 from stridelint.linter.inference.values import ArrayValue, Condition, TensorValue, Unknown, Value, as_int
-from stridelint.rules.events import Assertion, Operand, Site
+from stridelint.rules.events import Assertion, Note, Operand, Site
 
-_NOTHING: AbstractContextManager[None] = nullcontext()
+NOTHING: AbstractContextManager[None] = nullcontext()
 # Calls that pass the truth of their arguments on; `any` of several is no claim about each.
 PASSING_ON = frozenset({"all", "bool"})
 UNITTEST_CHECKS = frozenset(
     """assertTrue assertFalse assertEqual assertNotEqual assertIs assertIsNot assertIn assertNotIn assertLess assertLessEqual assertGreater
     assertGreaterEqual assertAlmostEqual assertTupleEqual assertListEqual assertSequenceEqual assertCountEqual assert_ _assert""".split()
 )
+# Operators that say how far two tensors are from each other, or whether they differ, and what they are as an assertion.
+DIFFERENCES = {
+    "eq": "equal", "ne": "equal", "sub": "allclose", "dist": "allclose", "nn.functional.mse_loss": "allclose",
+    "nn.functional.l1_loss": "allclose", "nn.functional.smooth_l1_loss": "allclose",
+}  # fmt: skip
 CHECK_NAMES = ("assert", "check", "verify", "expect", "_assert", "_check", "_verify")
 
 
@@ -41,12 +46,13 @@ class Claim:
 @contextmanager
 def asserting(path: Path, node: cst.CSTNode) -> Iterator[None]:
     """What is asked of tensors in this block is asserted at `node`."""
-    with _claiming(path, Claim(node)):
+    with claiming(path, Claim(node)):
         yield
 
 
 @contextmanager
-def _claiming(path: Path, claim: Claim | None) -> Iterator[None]:
+def claiming(path: Path, claim: Claim | None) -> Iterator[None]:
+    """What is asked of tensors in this block is part of an assertion under way, or of none."""
     previous, path.claim = path.claim, claim
     try:
         yield
@@ -60,18 +66,19 @@ def narrowed(
     """A part of an assertion (nothing if there is none, as nearly always)."""
     claim = path.claim
     if claim is None:
-        return _NOTHING
-    return _claiming(
+        return NOTHING
+    return claiming(
         path, Claim(claim.node, claim.negated != negated, claim.compared or compared, claim.nested or nested)
     )
 
 
 def comparing(path: Path, node: cst.Comparison) -> AbstractContextManager[None]:
     """The two sides of a comparison: `is True`, `== False` and their like claim a truth, others compare values."""
-    return _NOTHING if path.claim is None else _claiming(path, _compared(path.claim, node))
+    return NOTHING if path.claim is None else claiming(path, compared(path.claim, node))
 
 
-def _compared(claim: Claim | None, node: cst.Comparison) -> Claim | None:
+def compared(claim: Claim | None, node: cst.Comparison) -> Claim | None:
+    """What is claimed of the sides of a comparison."""
     if claim is None:
         return None
     target = node.comparisons[0]
@@ -93,21 +100,29 @@ def _literal(node: cst.CSTNode) -> bool | None:
 def arguments_of(path: Path, node: cst.Call, discarded: bool) -> AbstractContextManager[None]:
     """The arguments of a call: asserted themselves if it is a check, else parts of what is asserted."""
     claim = _argument_claim(path.claim, node, discarded)
-    return _NOTHING if claim is None and path.claim is None else _claiming(path, claim)
+    return NOTHING if claim is None and path.claim is None else claiming(path, claim)
+
+
+def check_of(node: cst.Call) -> Claim | None:
+    """What unittest's `self.assertTrue(...)` and its like claim of their arguments; None for other calls."""
+    if not is_unittest_check(node):
+        return None
+    name = called_name(node)
+    if name in ("assertTrue", "assert_", "_assert"):
+        return Claim(node)
+    if name == "assertFalse":
+        return Claim(node, negated=True)
+    truths = [_literal(arg.value) for arg in node.args[:2]]
+    truth = next((each for each in truths if each is not None), None)
+    if name in ("assertEqual", "assertIs") and truth is not None:
+        return Claim(node, negated=not truth)
+    return Claim(node, negated="Not" in name, compared=True)
 
 
 def _argument_claim(claim: Claim | None, node: cst.Call, discarded: bool) -> Claim | None:
-    if is_unittest_check(node):
-        name = called_name(node)
-        if name in ("assertTrue", "assert_", "_assert"):
-            return Claim(node)
-        if name == "assertFalse":
-            return Claim(node, negated=True)
-        truths = [_literal(arg.value) for arg in node.args[:2]]
-        truth = next((each for each in truths if each is not None), None)
-        if name in ("assertEqual", "assertIs") and truth is not None:
-            return Claim(node, negated=not truth)
-        return Claim(node, negated="Not" in name, compared=True)
+    check = check_of(node)
+    if check is not None:
+        return check
     if claim is None:
         is_check = discarded and called_name(node).startswith(CHECK_NAMES)
         return Claim(node, compared=True, nested=True) if is_check else None
@@ -168,7 +183,9 @@ def record(
 def _operand(path: Path, value: TensorValue | ArrayValue, written: cst.CSTNode | None) -> Operand:
     if isinstance(value, TensorValue):
         return operand(path, value, written)
-    return Operand(value.facts)
+    if value.tensor is not None:
+        return operand(path, value.tensor, written)
+    return Operand(value.facts, story=tuple(Note(Site(where), what) for what, where in value.story))
 
 
 def subscripted(path: Path, node: cst.CSTNode, index: Value) -> None:
@@ -181,11 +198,13 @@ def subscripted(path: Path, node: cst.CSTNode, index: Value) -> None:
     path.last_query = None
 
 
-def record_difference(path: Path, op: str, tensors: list[Value]) -> None:
-    """`(a - b).abs().max() < eps` and `(a == b).all()` inside an assertion compare values."""
-    found: list[TensorValue | ArrayValue] = [each for each in tensors if isinstance(each, (TensorValue, ArrayValue))]
-    if path.claim is not None and len(found) == 2 and op in ("sub", "eq", "ne"):
-        record(path, "allclose" if op == "sub" else "equal", found, {})
+def record_difference(path: Path, op: str, operands: Iterable[Value]) -> None:
+    """`(a - b).abs().max() < eps`, `(a == b).all()` and `F.mse_loss(a, b) < eps` inside an assertion compare values."""
+    if path.claim is None or op not in DIFFERENCES:
+        return
+    found = [each for each in operands if isinstance(each, (TensorValue, ArrayValue))]
+    if len(found) == 2:
+        record(path, DIFFERENCES[op], found, {})
 
 
 def assume(path: Path, value: Value) -> None:

@@ -199,11 +199,15 @@ class ArrayValue(Value):
     """A numpy array; `facts` as of the tensor that shares its memory.
 
     backwards: it has a negative stride. turned: along which axes it runs backwards; None where that is not known.
+    tensor: the one whose memory it is, all of it.
     """
 
-    def __init__(self, facts: TensorFacts = TensorFacts(), story: tuple[Step, ...] = ()) -> None:
+    def __init__(
+        self, facts: TensorFacts = TensorFacts(), story: tuple[Step, ...] = (), tensor: TensorValue | None = None
+    ) -> None:
         self.facts = facts
         self.story = story
+        self.tensor = tensor
         self.backwards = False
         self.turned: frozenset[int] | None = frozenset()
 

@@ -25,6 +25,12 @@ OTHER_SUBJECTS = frozenset(
     exported onnx jit script scripted trace traced autocast amp ddp fsdp distributed checkpoint gradcheck grad grads gradient gradients
     backward benchmark speed""".split()
 )
+# It is no matter of values where the layout is what matches: "layout_matches", "same_strides".
+_MATCHING = frozenset("match matches matching same agree agrees".split())
+_LAYOUTS = ("layout", "layouts", "stride", "strides")
+LAYOUT_MATCHES = frozenset(
+    f"{pair[0]}_{pair[1]}" for word in _MATCHING for each in _LAYOUTS for pair in ((word, each), (each, word))
+)
 
 
 class ValuesOnlyLayoutTest(Rule):
@@ -218,7 +224,8 @@ class TestChannelsLast(unittest.TestCase):
             f"this test of a memory format compares only values: a row-major {quoted(about, 'result')} passes; assert "
             "is_contiguous(memory_format=...) too, or use check_stride=True with all sizes >= 2"
         )
-        confidence = Confidence.CERTAIN if OTHER_SUBJECTS.isdisjoint(test.subject) else Confidence.POSSIBLE
+        other = OTHER_SUBJECTS if LAYOUT_MATCHES.isdisjoint(test.subject) else OTHER_SUBJECTS - _MATCHING
+        confidence = Confidence.CERTAIN if other.isdisjoint(test.subject) else Confidence.POSSIBLE
         return Finding(
             type(self),
             subject.place(test, assertion),

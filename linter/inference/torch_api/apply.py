@@ -6,12 +6,13 @@ from collections.abc import Mapping as Dict
 
 import libcst as cst
 
-from stridelint.linter.inference import number_ranges, wrapping
+from stridelint.linter.inference import number_ranges, testing, wrapping
 from stridelint.linter.inference.attributes import as_tensor
 from stridelint.linter.inference.objects import Arguments
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import (
     agreeing_sizes,
+    demanded_kinds,
     joined_lists,
     raw_memory,
     result_facts,
@@ -72,8 +73,11 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         return Unknown(name)
     path.step(3)
     inputs, out = args.positional, args.keywords.get("out")
+    if path.claim is not None:
+        testing.record_difference(path, operator.name, (*inputs[:2], *args.keywords.values()))
     if form is Form.OPERATOR:
         _prove_together(inputs)
+    demanded_kinds.learn(path, operator.name, args)
     heard = _is_heard(path, operator, form, out)
     positional = [prepared(path, value, args.nodes.get(index), heard) for index, value in enumerate(inputs)]
     keywords = {

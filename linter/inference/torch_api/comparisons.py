@@ -11,7 +11,13 @@ from stridelint.linter.inference.torch_api.emit import plain
 from stridelint.linter.inference.torch_api.registry import Call, function, method
 from stridelint.linter.inference.values import NONE, ArrayValue, TensorValue, Unknown, Value
 
-KINDS = {"equal": "equal", "array_equal": "equal", "allclose": "allclose", "isclose": "allclose"}
+KINDS = {
+    "equal": "equal",
+    "array_equal": "equal",
+    "array_equiv": "equal",
+    "allclose": "allclose",
+    "isclose": "allclose",
+}
 CLOSE = ("torch.testing.assert_close", "torch.testing.assert_allclose", "torch.testing._comparison.assert_close")
 ARRAYS = tuple(
     f"numpy.testing.{name}"
@@ -22,6 +28,7 @@ ARRAYS = tuple(
         "assert_almost_equal",
         "assert_array_almost_equal",
         "assert_array_almost_equal_nulp",
+        "assert_array_max_ulp",
     )
 )
 
@@ -32,7 +39,7 @@ def _compared(args: Arguments) -> list[TensorValue | ArrayValue]:
     return [value for value in values if isinstance(value, (TensorValue, ArrayValue))]
 
 
-@function("torch.equal", "torch.allclose", "torch.isclose", "numpy.allclose", "numpy.array_equal")
+@function("torch.equal", "torch.allclose", "torch.isclose", *(f"numpy.{name}" for name in KINDS if name != "equal"))
 def compare(call: Call) -> Value:
     """`torch.equal(a, b)`: values only."""
     testing.record(call.path, KINDS[call.name.rpartition(".")[2]], _compared(call.args), {})
@@ -62,6 +69,13 @@ def assert_arrays(call: Call) -> Value:
     """numpy's comparisons: values only."""
     testing.record(call.path, "allclose", _compared(call.args), {}, call.node)
     return NONE
+
+
+@function("pytest.approx")
+def approximately(call: Call) -> Value:
+    """`array == pytest.approx(other)`: values only, as if it were the other array."""
+    expected = call.get(0, "expected")
+    return expected if isinstance(expected, ArrayValue) else Unknown(call.name)
 
 
 def unittest_compared(path: Path, node: cst.Call, args: Arguments) -> None:

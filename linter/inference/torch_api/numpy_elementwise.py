@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from stridelint.linter.inference import testing
 from stridelint.linter.inference.operators import number_kind
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import numpy_dtypes
@@ -27,6 +28,7 @@ def array_binary(path: Path, name: str, left: Value, right: Value) -> ArrayValue
     first = left if isinstance(left, ArrayValue) else right
     assert isinstance(first, ArrayValue)
     other = right if first is left else left
+    testing.record_difference(path, name, (left, right))
     facts, kind = first.facts, number_kind(other)
     if isinstance(other, ArrayValue):
         shape, strides = together(facts, other.facts)

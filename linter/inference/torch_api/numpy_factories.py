@@ -86,7 +86,7 @@ def _taken(call: Call, source: ArrayValue | TensorValue, dtype: str | None, is_s
         strides = None if "order" in call.args.keywords else laid_out(facts)
         is_same &= call.name == "numpy.asarray" and "order" not in call.args.keywords
     if is_same:
-        return source if isinstance(source, ArrayValue) else ArrayValue(facts, source.story)
+        return source if isinstance(source, ArrayValue) else ArrayValue(facts, source.story, source)
     copies = call.name != "numpy.ascontiguousarray" and "copy" not in call.args.keywords and dtype is not None
     storage = call.path.new_storage() if copies else None
     changed = facts.but(dtype=dtype, kind=kind_of(dtype), strides=strides, storage=storage, storage_offset=0)

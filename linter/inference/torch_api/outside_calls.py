@@ -244,7 +244,7 @@ def tensor_method(path: Path, node: cst.CSTNode, name: str, receiver: TensorValu
 def _unlisted(path: Path, node: cst.CSTNode, name: str, receiver: TensorValue, args: Arguments) -> Value:
     number_ranges.exposed(path, receiver.facts)  # what is not known may share its memory
     if name == "numpy":
-        return ArrayValue(path.facts(receiver).but(device="cpu"), receiver.story)
+        return ArrayValue(path.facts(receiver).but(device="cpu"), receiver.story, receiver)
     if name in ("set_", "swap_"):
         receiver.facts = receiver.facts.but(shape=None, strides=None, storage_offset=None)
         return receiver
