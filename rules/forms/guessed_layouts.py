@@ -18,9 +18,13 @@ from stridelint.rules.forms.known_ranks import has_other_rank
 from stridelint.rules.forms.layout_questions import (
     CHANNELS_LAST,
     asked_format,
+    asks_for_sizes,
+    asks_of_permuted,
     format_of,
+    in_channels_last,
     integer,
     is_method,
+    is_of_one_shape,
     is_strides,
     question,
     stride_axis,
@@ -28,7 +32,6 @@ from stridelint.rules.forms.layout_questions import (
 from stridelint.rules.forms.walking import below, children, path_to
 
 _SHOWING = frozenset({"print", "debug", "info", "warning"})
-_SIZES = frozenset({"shape", "size", "numel"})
 
 
 @dataclass(frozen=True)
@@ -73,18 +76,37 @@ class _Finder:
         self.module = module
         self.helpers = helpers
         self.known = dict(helpers)
+        self.questions: dict[str, tuple[cst.BaseExpression, tuple[cst.CSTNode, ...]]] = {}
+        self.reported: set[cst.CSTNode] = set()
 
     def block(self, node: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> Iterator[Guess]:
         if isinstance(node, cst.FunctionDef):
-            self.known = dict(self.helpers)
-        if isinstance(node, cst.Assign) and isinstance(node.targets[0].target, cst.Name):
-            asked = "strides" if is_strides(node.value) else question(node.value, self.helpers)
-            self.known.pop(node.targets[0].target.value, None)
-            if asked:
-                self.known[node.targets[0].target.value] = asked
-        yield from self.judge(node, around)
+            self.known, self.questions = dict(self.helpers), {}
+        if isinstance(node, (cst.Assign, cst.AnnAssign, cst.NamedExpr)) and node.value is not None:
+            self.learn(node, node.value, (*around, node))
+        for guess in self.judge(node, around):
+            if guess.node not in self.reported:
+                self.reported.add(guess.node)
+                yield guess
         for child in children(node):
             yield from self.block(child, (*around, node))
+
+    def learn(
+        self,
+        node: cst.Assign | cst.AnnAssign | cst.NamedExpr,
+        value: cst.BaseExpression,
+        around: tuple[cst.CSTNode, ...],
+    ) -> None:
+        """What a name stands for from now on."""
+        name = node.targets[0].target if isinstance(node, cst.Assign) else node.target
+        if not isinstance(name, cst.Name):
+            return
+        asked = "strides" if is_strides(value) else question(value, self.helpers)
+        self.known.pop(name.value, None)
+        self.questions.pop(name.value, None)
+        if asked:
+            self.known[name.value] = asked
+            self.questions[name.value] = (value, around)
 
     def judge(self, node: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> Iterator[Guess]:
         """The guesses that a node itself makes."""
@@ -121,10 +143,13 @@ class _Finder:
             (each, kind) for each in below(test) for kind in [question(each, self.known)] if kind not in ("", "strides")
         ]
         kinds = {kind for _, kind in asked}
-        if not asked or kinds >= {"channels_last", "row_major"} or _asks_for_sizes(test):
+        if not asked or kinds >= {"channels_last", "row_major"} or asks_for_sizes(test):
             return
         node, kind = asked[0]
-        if not (kind == "stride" and self.has_other_rank(node, (*around, *path_to(test, node)))):
+        around = (*around, *path_to(test, node))
+        if isinstance(node, cst.Name):  # reported where it is asked, not where the answer is used
+            node, around = self.questions.get(node.value, (node, around))
+        if not (kind == "stride" and self.has_other_rank(node, around)):
             yield Guess(node, kind, self.text(node))
 
     def compared(self, node: cst.Comparison, around: tuple[cst.CSTNode, ...]) -> Iterator[Guess]:
@@ -138,16 +163,16 @@ class _Finder:
         sides = (node.left, node.comparisons[0].comparator)
         for strides, other in (sides, sides[::-1]):
             listed = (
-                isinstance(other, (cst.Tuple, cst.List)) and len(other.elements) >= 4 and not _is_of_one_shape(other)
+                isinstance(other, (cst.Tuple, cst.List)) and len(other.elements) >= 4 and not is_of_one_shape(other)
             )
-            if self.is_strides(strides) and (listed or (is_strides(other) and _in_channels_last(other))):
+            if self.is_strides(strides) and (listed or (is_strides(other) and in_channels_last(other))):
                 yield Guess(node, "strides", self.text(node))
                 return
         if not _is_about_strides(*sides, self.known) or not means_format(around):
             return
         condition = _condition(node, around)
         first = next(each for each in below(condition) if each is node or self.is_about_strides(each))
-        if first is not node or _asks_for_sizes(condition, but=node) or _asks_of_permuted(condition):
+        if first is not node or asks_for_sizes(condition, but=node) or asks_of_permuted(condition):
             return
         if not self.has_other_rank(node, around) and not is_put_right(node, around):
             yield Guess(node, "stride", self.text(node))
@@ -195,12 +220,15 @@ class _Finder:
         if len(node.slice) != 1 or not isinstance(node.slice[0].slice, cst.Index):
             return
         asked = node.slice[0].slice.value
-        if question(asked, self.known) not in ("channels_last", "row_major"):
+        kind = question(asked, self.known)
+        if kind not in ("channels_last", "row_major"):
             return
         if isinstance(node.value, (cst.Dict, cst.Tuple, cst.List)):
             formats = [format_of(element.value) for element in node.value.elements]
             if any(found in CHANNELS_LAST for found in formats):
-                yield Guess(asked, question(asked, self.known), self.text(asked))
+                if isinstance(asked, cst.Name):
+                    asked = self.questions.get(asked.value, (asked, ()))[0]
+                yield Guess(asked, kind, self.text(asked))
 
     def sorted(self, node: cst.Call) -> Iterator[Guess]:
         """Axes sorted by their strides, or the one with the smallest."""
@@ -216,7 +244,7 @@ class _Finder:
                 key is not None
                 and over_axes
                 and (self.by_stride(key) or self.by_stride(indices))
-                and not _asks_for_sizes(key)
+                and not asks_for_sizes(key)
             ):
                 yield Guess(node, "order", self.text(node))
         elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "argsort":
@@ -278,37 +306,6 @@ def _is_about_strides(left: cst.CSTNode, right: cst.CSTNode, known: dict[str, st
         left, right = right, left
     axis = stride_axis(left, known)
     return axis is not None and (axis != -1 or integer(right) != 1)
-
-
-def _is_of_one_shape(strides: cst.Tuple | cst.List) -> bool:
-    """Several numbers in it: the tensor's sizes are known, and the memory of that one shape is asked for."""
-    return sum((integer(each.value) or 0) > 1 for each in strides.elements) > 1
-
-
-def _asks_of_permuted(condition: cst.CSTNode) -> bool:
-    """`x.permute(0, 2, 3, 1).is_contiguous()` as well: that is the question to be asked."""
-    for each in below(condition):
-        if isinstance(each, cst.Call) and is_method(each, "is_contiguous") and isinstance(each.func, cst.Attribute):
-            asked = each.func.value
-            if isinstance(asked, cst.Call) and any(
-                is_method(asked, name) for name in ("permute", "movedim", "transpose")
-            ):
-                return True
-    return False
-
-
-def _in_channels_last(strides: cst.CSTNode) -> bool:
-    """Strides of a tensor that is made channels_last for the comparison."""
-    return any(
-        isinstance(each, cst.Arg) and each.keyword is not None and format_of(each.value) in CHANNELS_LAST
-        for each in below(strides)
-    )
-
-
-def _asks_for_sizes(test: cst.CSTNode, but: cst.CSTNode | None = None) -> bool:
-    """Sizes are looked at, too (`but` for one comparison): the ambiguous shapes are taken care of."""
-    own = set(below(but)) if but is not None else set()
-    return any(isinstance(each, cst.Name) and each.value in _SIZES and each not in own for each in below(test))
 
 
 def _is_only_shown(around: tuple[cst.CSTNode, ...]) -> bool:

@@ -10,7 +10,10 @@ from types import MappingProxyType
 
 import libcst as cst
 
+from stridelint.rules.forms.walking import below
+
 CHANNELS_LAST = ("channels_last", "channels_last_3d", "nhwc", "ndhwc")
+_SIZES = frozenset({"shape", "size", "numel"})
 ROW_MAJOR = ("contiguous_format", "preserve_format", "channels_first", "nchw", "ncdhw", "contiguous")
 
 
@@ -92,3 +95,34 @@ def format_of(node: cst.CSTNode | None) -> str:
         name = str(node.evaluated_value)
     name = name.lower()
     return name if name in CHANNELS_LAST or name in ROW_MAJOR else ""
+
+
+def is_of_one_shape(strides: cst.Tuple | cst.List) -> bool:
+    """Several numbers in it: the tensor's sizes are known, and the memory of that one shape is asked for."""
+    return sum((integer(each.value) or 0) > 1 for each in strides.elements) > 1
+
+
+def asks_of_permuted(condition: cst.CSTNode) -> bool:
+    """`x.permute(0, 2, 3, 1).is_contiguous()` as well: that is the question to be asked."""
+    for each in below(condition):
+        if isinstance(each, cst.Call) and is_method(each, "is_contiguous") and isinstance(each.func, cst.Attribute):
+            asked = each.func.value
+            if isinstance(asked, cst.Call) and any(
+                is_method(asked, name) for name in ("permute", "movedim", "transpose")
+            ):
+                return True
+    return False
+
+
+def in_channels_last(strides: cst.CSTNode) -> bool:
+    """Strides of a tensor that is made channels_last for the comparison."""
+    return any(
+        isinstance(each, cst.Arg) and each.keyword is not None and format_of(each.value) in CHANNELS_LAST
+        for each in below(strides)
+    )
+
+
+def asks_for_sizes(test: cst.CSTNode, but: cst.CSTNode | None = None) -> bool:
+    """Sizes are looked at, too (`but` for one comparison): the ambiguous shapes are taken care of."""
+    own = set(below(but)) if but is not None else set()
+    return any(isinstance(each, cst.Name) and each.value in _SIZES and each not in own for each in below(test))
