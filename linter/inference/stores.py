@@ -156,4 +156,6 @@ def _set_item(path: Path, scope: Scope, target: cst.Subscript, value: Value, nod
     elif isinstance(owner, TensorValue):
         tensor_store(path, owner, index, value, target, node)
     elif isinstance(owner, Unknown):
+        if owner.tensor is not None and owner.tensor.proven:
+            tensor_store(path, owner.tensor, index, value, target, node)
         owner.attributes = {name: each for name, each in owner.attributes.items() if not name.startswith("[")}

@@ -6,16 +6,19 @@ import ast
 import functools
 from typing import TypeAlias
 
+from stridelint.rules.contract.operand_kinds import DEMANDS
 from stridelint.rules.screening.callees import Callees, Function
 from stridelint.rules.screening.certain import parts_of, targets_of
 from stridelint.rules.screening.expressions import (
     FUNCTIONS,
     beginning_of,
+    captured,
     is_of_axes,
     is_text,
     item_of,
     name_of,
     of_torch,
+    operands_of,
     parameter_names,
     part_of,
 )
@@ -89,7 +92,8 @@ class Definitions:
             self._binding(node, unit)
         for match, unit in nodes.matched:
             for case in match.cases:
-                self._captured(case.pattern, match.subject, unit)
+                for name, value in captured(case.pattern, match.subject):
+                    self._add((unit, name), value, unit)
         for call, unit in nodes.calls:
             self._passed(call, unit)
         for compared, unit in nodes.compared:
@@ -199,6 +203,12 @@ class Definitions:
         self._into(known or [], call, unit, ahead=self.functions.get(name) is not known)
         self._into(self._callees.beyond(call, unit), call, unit, ahead=True)
         self._handed_on(call, unit)
+        demand = DEMANDS.get(name.rstrip("_"))
+        if demand is not None:
+            kind = ast.Name("BoolTensor" if demand.kind == "bool" else "LongTensor")
+            for value in operands_of(call, demand):
+                if isinstance(value, (ast.Name, ast.Attribute)):
+                    self._tell((unit if isinstance(value, ast.Name) else "", name_of(value)), kind)
         if name == "DataLoader":
             self._loaded(call, unit)
         if name in _NAMESPACES:
@@ -236,20 +246,6 @@ class Definitions:
                 self._add((inner, keyword.arg or ""), keyword.value, unit)
                 if arguments.kwarg is not None:
                     self._add((inner, arguments.kwarg.arg), keyword.value, unit)
-
-    def _captured(self, pattern: ast.pattern, subject: ast.expr, unit: str) -> None:
-        """The names of a pattern stand for its subject or parts of it."""
-        waiting: list[tuple[ast.AST, ast.expr]] = [(pattern, subject)]
-        while waiting:
-            node, value = waiting.pop()
-            for name in (getattr(node, "name", None), getattr(node, "rest", None)):
-                if isinstance(name, str):
-                    self._add((unit, name), value, unit)
-            attributes = {
-                id(part): ast.Attribute(subject, name)
-                for name, part in zip(getattr(node, "kwd_attrs", ()), getattr(node, "kwd_patterns", ()))
-            }
-            waiting += [(part, attributes.get(id(part), value)) for part in ast.iter_child_nodes(node)]
 
     def may_call_object(self, function: ast.expr) -> bool:
         """Whether what is called may be an object of a class of this module: a variable, an attribute that the module

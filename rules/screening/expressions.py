@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from stridelint.rules.contract.operand_kinds import Demand
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What torch and numpy are usually called.
 _MODULES = frozenset({"torch", "F", "np", "nn", "numpy", "math"})
@@ -118,3 +120,23 @@ def part_of(value: ast.expr, index: int) -> ast.expr:
 def item_of(value: ast.expr, index: int) -> ast.expr:
     """One of the things that a call gives: `values` in `values, indices = x.max(1)`."""
     return ast.Subscript(value, ast.Constant(index)) if isinstance(value, ast.Call) else value
+
+
+def captured(pattern: ast.pattern, subject: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """The names that a pattern binds, each with the subject, or the attribute of it, that it stands for, or a part of."""
+    waiting: list[tuple[ast.AST, ast.expr]] = [(pattern, subject)]
+    while waiting:
+        node, value = waiting.pop()
+        for name in (getattr(node, "name", None), getattr(node, "rest", None)):
+            if isinstance(name, str):
+                yield name, value
+        named = zip(getattr(node, "kwd_attrs", ()), getattr(node, "kwd_patterns", ()))
+        attributes: dict[int, ast.expr] = {id(part): ast.Attribute(value, name) for name, part in named}
+        waiting += [(part, attributes.get(id(part), value)) for part in ast.iter_child_nodes(node)]
+
+
+def operands_of(call: ast.Call, demand: Demand) -> list[ast.expr]:
+    """What is passed where torch takes one kind of dtype only: the mask of `x.masked_fill(mask, 0)`."""
+    position = demand.position - (not of_torch(call.func))
+    given = [keyword.value for keyword in call.keywords if keyword.arg == demand.name]
+    return given or call.args[position : position + 1]

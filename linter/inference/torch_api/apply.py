@@ -77,7 +77,7 @@ def apply_call(path: Path, name: str, args: Arguments, node: cst.CSTNode, form: 
         testing.record_difference(path, operator.name, (*inputs[:2], *args.keywords.values()))
     if form is Form.OPERATOR:
         _prove_together(inputs)
-    demanded_kinds.learn(path, operator.name, args)
+    demanded_kinds.learn(path, operator.name, args, form)
     heard = _is_heard(path, operator, form, out)
     positional = [prepared(path, value, args.nodes.get(index), heard) for index, value in enumerate(inputs)]
     keywords = {

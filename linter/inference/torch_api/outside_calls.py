@@ -68,7 +68,8 @@ from stridelint.rules.events import Form
 # Methods that hardly anything but a tensor has: calling one shows that the receiver is a tensor.
 PROVING = frozenset(
     """dim unsqueeze permute softmax log_softmax sigmoid matmul bmm mm stride data_ptr numel detach_ masked_fill masked_fill_
-    index_select scatter scatter_ gather unfold narrow repeat_interleave view_as expand_as chunk argmax argmin clamp clamp_ backward""".split()
+    masked_select masked_scatter masked_scatter_ index_select scatter scatter_ gather unfold narrow repeat_interleave view_as
+    expand_as chunk argmax argmin clamp clamp_ backward""".split()
 )
 # Of those, what own classes do in place as well: called as a statement with who knows what, it shows nothing.
 _OWN_IN_PLACE = frozenset(("permute", "clamp", "clamp_", "scatter", "scatter_"))
