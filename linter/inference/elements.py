@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence as Items
 from functools import reduce
 
+from stridelint.linter.inference import number_ranges
 from stridelint.linter.inference.objects import Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.values import (
@@ -87,6 +88,34 @@ def put(container: Value, value: Value) -> Value:
 def any_of(sequence: Sequence) -> list[Value]:
     """Elements that stand for all of them."""
     return list(sequence.items) if sequence.items is not None else [sequence.fresh_element()]
+
+
+def one_of(path: Path, items: Items[Value]) -> Value:
+    """An item that is picked in a way that is not known: of tensors, arrays and tuples of them what all have in common, but not
+    which memory it is."""
+    if len(items) == 1:
+        return items[0]
+    if not items or not all(isinstance(each, (TensorValue, ArrayValue, Sequence)) for each in items):
+        return Unknown("item")
+    for each in items:
+        if isinstance(each, TensorValue):
+            number_ranges.exposed(path, each.facts)  # what is written to it may be written there
+    picked = _anywhere(reduce(_common, items))
+    if isinstance(picked, TensorValue):
+        picked.whole = any(isinstance(each, TensorValue) and each.whole for each in items)
+        picked.batched = any(isinstance(each, TensorValue) and each.batched for each in items)
+    return picked
+
+
+def _anywhere(value: Value) -> Value:
+    """The same in memory that is not known."""
+    if isinstance(value, TensorValue):
+        return TensorValue(value.facts.but(storage=None), value.story, value.proven)
+    if isinstance(value, ArrayValue):
+        return _array(value, value.facts.but(storage=None), value.backwards)
+    if isinstance(value, Sequence) and value.items is not None:
+        return Sequence([_anywhere(each) for each in value.items], value.kind)
+    return Unknown("item")
 
 
 def renewed(path: Path, value: Value) -> Value:

@@ -108,6 +108,8 @@ def _sequence_item(path: Path, owner: Sequence, index: Value) -> Value:
     position = as_int(index)
     if owner.items is None:
         return owner.fresh_element()
+    if position is None:
+        return elements.one_of(path, owner.items)
     if position is not None and -len(owner.items) <= position < len(owner.items):
         return owner.items[position]
     return Unknown("item")

@@ -153,6 +153,8 @@ def _sorted(call: Call, items: list[Value], kind: str) -> Value:
             return Sequence([Constant(each) for each in sorted(known)], kind)
         except TypeError:
             return Sequence(None, kind)
+    if call.name == "builtins.sorted":
+        return Sequence([elements.one_of(call.path, items) for _ in items], kind)
     return Sequence(None, kind)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from stridelint.linter.inference import elements
 from stridelint.linter.inference.attributes import find_method
 from stridelint.linter.inference.dispatch import call_function
 from stridelint.linter.inference.iteration import items_of
@@ -115,7 +116,10 @@ def extreme(call: Call) -> Value:
         items, exhaustive = items_of(call.path, values[0]) if values else ([], False)
         if not exhaustive or "key" in call.args.keywords:
             dims = [as_dim(each) for each in items]
-            return SizeValue(sizes.Size.fresh("number")) if items and None not in dims else Unknown()
+            if items and None not in dims:
+                return SizeValue(sizes.Size.fresh("number"))
+            is_one = call.args.keywords.keys() == {"key"}
+            return elements.one_of(call.path, items) if is_one and call.name != "builtins.sum" else Unknown()
         values = items + (values[1:] if call.name == "builtins.sum" else [])
     if call.name == "builtins.sum":
         return _sum(call, values)
