@@ -209,8 +209,9 @@ def _called(
     try:
         if mode is not None:
             path.grad_mode = mode.enabled
-        if function.owner is not None or (claim is not None and claim.nested):
+        if claim is not None and (function.owner is not None or claim.nested):
             path.claim = None  # what a function asks for its own purposes is not asserted
+            frame.claim = None if claim.nested or claim.compared else claim
         around_it = decorators.contexts_around(path, function)
         result = contexts.inside(path, around_it, lambda: _run(path, scope, function, frame))
         return transforms.gathered(path, result) if "vmap" in {each.kind for each in function.transforms} else result

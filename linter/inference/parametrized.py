@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from stridelint.linter.inference import strategies
 from stridelint.linter.inference.bindings import dotted_name, flat_statements
 from stridelint.linter.inference.dispatch import evaluate
 from stridelint.linter.inference.iteration import items_of
@@ -68,10 +69,24 @@ def choices_of(
                 found.append(_choices(path, scope, call, names, call.args[1].value))
         elif name == "expand" and call.args:
             found.append(_choices(path, scope, call, _own_names(node, owner), call.args[0].value))
+        elif name == "given":
+            found += _drawn(path, scope, call, _own_names(node, owner))
     given = {name for choices in found for choice in choices.choices for name in choice.names}
     for param in node.params.params:
         if param.name.value not in given:
             found += _of_fixture(path, scope, param.name.value, fixtures, set())
+    return found
+
+
+def _drawn(path: Path, scope: ModuleScope, call: cst.Call, names: tuple[str, ...]) -> list[Choices]:
+    found = []
+    for name, written in strategies.drawn(call, names):
+        listed = strategies.listed(path, scope, written)
+        if isinstance(listed, list):
+            choices = [Choice((name,), (value,), written, "") for value in listed]
+            found.append(Choices(choices, True, words_of(path.program.written(written))))
+        elif listed is not None:
+            found.append(_choices(path, scope, call, (name,), listed))
     return found
 
 

@@ -87,6 +87,7 @@ class Frame:
     falls_back: in a `try` whose handlers do something else if torch raises.
     repeats: some loop in it ran an unknown number of times.
     at_yield: what is to happen at its first `yield`, if it makes a context.
+    claim: the assertion that is about what it returns, and about nothing else that it asks.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class Frame:
         self.falls_back = False
         self.repeats = False
         self.at_yield: Callable[[Value], None] | None = None
+        self.claim: Claim | None = None
         self.given_out: Value | None = None
         self.out_parameter: OutParameter | None = None
         self.out_handed = False

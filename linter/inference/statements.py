@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from stridelint.linter.inference import (
-    asserted_names,
+    asserting,
     contexts,
     definitions,
     demands,
@@ -57,7 +57,7 @@ def _bind(
 ) -> None:
     """Assign an expression. If that is the first on the path to rest on a parameter's default, only what it is bound to does."""
     before = path.confidence
-    with asserted_names.bound(path, node):
+    with asserting.bound(path, node):
         value = evaluate(path, scope, written)
     for target in targets:
         assign(path, scope, target, value, node)
@@ -100,11 +100,13 @@ def _return(path: Path, scope: Scope, node: cst.Return) -> None:
         raise Returned(NONE)
     if path.frames and path.frames[-1].discarded_call is not None:
         raise Returned(evaluate_discarded(path, scope, node.value, path.frames[-1].discarded_call))
-    raise Returned(evaluate(path, scope, node.value))
+    with asserting.returned(path):
+        value = evaluate(path, scope, node.value)
+    raise Returned(value)
 
 
 def _if(path: Path, scope: Scope, node: cst.If) -> None:
-    with path.considering(node, leaning=not path.program.only_exits(node)):
+    with path.considering(node, leaning=not path.program.only_exits(node)), asserting.refused(path, node):
         outcome = path.truth(evaluate(path, scope, node.test))
     if outcome:
         execute(path, scope, node.body)

@@ -1,4 +1,5 @@
-"""Names for what is asserted later on: `difference = (a - b).abs().max()`, then `assert difference < 1e-5`."""
+"""What is asserted elsewhere than it is asked: `difference = (a - b).abs().max()`, then `assert difference < 1e-5`; what the method
+that is asserted returns; `if not x.is_contiguous(): raise AssertionError`."""
 
 from __future__ import annotations
 
@@ -27,6 +28,31 @@ def bound(path: Path, node: cst.CSTNode) -> AbstractContextManager[None]:
         return testing.NOTHING
     function = path.frames[-1].function.node
     return testing.claiming(path, path.program.once(function, _named_claims, function).get(node))
+
+
+def returned(path: Path) -> AbstractContextManager[None]:
+    """The returned expression of a method or property: `assert sample.is_nhwc` is about it."""
+    claim = path.frames[-1].claim if path.frames and path.claim is None else None
+    return testing.NOTHING if claim is None else testing.claiming(path, claim)
+
+
+def refused(path: Path, node: cst.If) -> AbstractContextManager[None]:
+    """A condition on which the test fails at once: it is asserted not to hold."""
+    if path.recorded is None or path.claim is not None or node.orelse is not None or not _fails(node.body):
+        return testing.NOTHING
+    return testing.claiming(path, Claim(node.test, negated=True))
+
+
+def _fails(body: cst.BaseSuite) -> bool:
+    """`raise AssertionError(...)`, `pytest.fail(...)`, `self.fail(...)`."""
+    small = list(flat_statements(body.body))
+    if len(small) != 1:
+        return False
+    if isinstance(small[0], cst.Raise):
+        raised = small[0].exc.func if isinstance(small[0].exc, cst.Call) else small[0].exc
+        return isinstance(raised, cst.Name) and raised.value == "AssertionError"
+    call = small[0].value if isinstance(small[0], cst.Expr) else None
+    return isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value == "fail"
 
 
 def _named_claims(function: cst.CSTNode) -> dict[cst.CSTNode, Claim]:
