@@ -11,7 +11,7 @@ from stridelint.rules.events import Form, Operand, TensorEvent
 from stridelint.rules.findings import found
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 from stridelint.rules.screening import name_of
-from stridelint.rules.screening.certain import targets_of
+from stridelint.rules.screening.certain import parts_of, targets_of
 from stridelint.rules.screening.words import STORE
 
 if TYPE_CHECKING:
@@ -19,19 +19,27 @@ if TYPE_CHECKING:
     from stridelint.rules.screening import Nodes
 
 IN_PLACE = frozenset(
-    """abs acos add addcdiv addcmul asin atan bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip cos
-    cumprod cumsum div divide eq erf exp expm1 floor floor_divide fmod ge gt hardshrink index_add index_copy index_fill index_put le
-    lerp log log1p logical_and logical_not logical_or logical_xor lt masked_fill masked_scatter mul multiply nan_to_num ne neg
-    negative nn.functional.relu pow put reciprocal relu remainder renorm round rsqrt scatter scatter_add scatter_reduce sigmoid sign
-    sin sqrt square sub subtract tan tanh tril triu true_divide trunc xlogy addbmm addmm addmv addr baddbmm bernoulli copysign
-    fill fill_diagonal floor_ ldexp logit normal""".split()
+    """abs acos add addcdiv addcmul asin atan bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min
+    clip cos cumprod cumsum div divide eq erf exp expm1 floor floor_divide fmod ge gt hardshrink index_add index_copy
+    index_fill index_put le lerp log log1p logical_and logical_not logical_or logical_xor lt masked_fill masked_scatter mul
+    multiply nan_to_num ne neg negative pow put reciprocal relu remainder renorm round rsqrt scatter scatter_add
+    scatter_reduce sigmoid sign sin sqrt square sub subtract tan tanh tril triu true_divide trunc xlogy addbmm addmm addmv
+    addr baddbmm bernoulli copysign fill fill_diagonal floor_ ldexp logit normal nn.functional.dropout nn.functional.elu
+    nn.functional.hardswish nn.functional.hardtanh nn.functional.leaky_relu nn.functional.relu nn.functional.relu6
+    nn.functional.silu nn.functional.threshold""".split()
 )
 # Those that are not operators of the table keep their underscore.
 METHODS = frozenset(
     "copy_ zero_ fill_ random_ uniform_ exponential_ cauchy_ log_normal_ geometric_ normal_ bernoulli_".split()
 )
+# Functions of torch.nn.init that are called otherwise than the method they call.
+INITIALIZERS = frozenset(
+    """xavier_uniform_ xavier_normal_ kaiming_uniform_ kaiming_normal_ trunc_normal_ orthogonal_ sparse_ constant_ ones_ zeros_ eye_
+    dirac_""".split()
+)
 WITH_OUT = frozenset(
-    "matmul mm bmm cat stack sum mean prod maximum minimum where index_select gather topk cumsum".split()
+    """matmul mm bmm cat stack sum mean prod maximum minimum where index_select gather cumsum max min topk sort median kthvalue mode
+    cummax cummin aminmax""".split()
 )
 COPYING = PICKING | frozenset(
     """to type type_as float double half bfloat16 int long short char byte bool cfloat cdouble contiguous reshape reshape_as flatten
@@ -68,7 +76,12 @@ class LostWrite(Rule):
     code = "TLC109"
     name = "lost-write"
     severity = Severity.ERROR
-    also = (*(f".{name.rstrip('_')}_(" for name in sorted(IN_PLACE | METHODS) if "." not in name), "out=", STORE)
+    also = (
+        *(f".{name.rpartition('.')[2].rstrip('_')}_(" for name in sorted(IN_PLACE | METHODS | INITIALIZERS)),
+        "inplace=",
+        "out=",
+        STORE,
+    )
     words = (*(f".{name}(" for name in sorted(COPYING)), *also[:-1], "][")
     ops = IN_PLACE | METHODS | WITH_OUT | {"setitem"}
 
@@ -88,6 +101,11 @@ parts = [slice(0, 2), slice(None)]
 x[parts].zero_()
 labels = torch.zeros(4).long()
 labels[0] = 1
+
+torch.nn.init.uniform_(x[:2])
+torch.nn.functional.relu(x[x > 0.5], inplace=False)
+drawn = torch.nn.init.normal_(x[x > 0.5])
+torch.max(x, 1, out=(torch.empty(4), torch.empty(0).long()))
 
 def store(x: torch.Tensor, parts, value):
     x[[part.to_slice() for part in parts]].copy_(value)
@@ -162,6 +180,35 @@ x[x > 0.4] = 1
         Invalid(
             """\
 import torch
+from torch import nn
+
+x, rows = torch.rand(4, 6), torch.tensor([0, 2])
+nn.init.xavier_uniform_(x[rows])
+nn.functional.relu(x[rows], inplace=True)
+torch.sort(x[:2], out=(x[rows], torch.zeros(2, 6).long()))
+""",
+            (
+                (
+                    5,
+                    1,
+                    "'nn.init.xavier_uniform_(x[rows])' does not change 'x': it writes to 'x[rows]', a copy that is thrown away",
+                ),
+                (
+                    6,
+                    1,
+                    "'nn.functional.relu(x[rows], inplace=True)' does not change 'x': it writes to 'x[rows]', a copy that is thrown away",
+                ),
+                (
+                    7,
+                    1,
+                    "'torch.sort(x[:2], out=(x[rows], torch.zeros(2, 6).long()))' does not change 'x': it writes to 'x[rows]', a copy that is thrown "
+                    "away",
+                ),
+            ),
+        ),
+        Invalid(
+            """\
+import torch
 
 pool = torch.zeros(4, 5, 6)[:, :3]
 rows = pool.reshape(-1, 6)
@@ -190,8 +237,9 @@ rows.index_copy_(0, torch.tensor([1, 7]), torch.ones(2, 6))
 
     def check(self, event: TensorEvent) -> Iterator[Finding]:
         """The target is a copy, and the statement is all that knows it."""
-        target = event.tensors[0] if event.form is Form.INPLACE and event.tensors else event.out
-        if not event.discarded or not isinstance(target, Operand) or target.unread is None:
+        written = event.tensors[:1] if event.in_place else event.out if isinstance(event.out, tuple) else (event.out,)
+        target = next((each for each in written if isinstance(each, Operand) and each.unread is not None), None)
+        if not event.discarded or target is None or target.unread is None:
             return
         copy = target.unread
         source = f"'{copy.source}'" if copy.source else "the tensor"
@@ -265,11 +313,16 @@ class _Writes:
 def _targets(call: ast.Call) -> Iterator[ast.expr]:
     """What a call statement writes to."""
     name = name_of(call)
-    if isinstance(call.func, ast.Attribute) and name.endswith("_") and not name.startswith("_"):
-        yield call.func.value
-    for keyword in call.keywords:
-        if keyword.arg == "out":
-            yield keyword.value
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    first = [*call.args[:1], *(named[each] for each in ("input", "tensor") if each in named)]
+    if name.endswith("_") and not name.startswith("_"):
+        if isinstance(call.func, ast.Attribute):
+            yield call.func.value
+        yield from first
+    elif "inplace" in named:
+        yield from first
+    if "out" in named:
+        yield from parts_of(named["out"])
 
 
 def _is_plain(index: ast.expr) -> bool:

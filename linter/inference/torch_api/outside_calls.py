@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import contexts, named_tuples, number_ranges, testing
+from stridelint.linter.inference import contexts, named_tuples, number_ranges, own_dicts, testing
 from stridelint.linter.inference.attributes import as_tensor
 from stridelint.linter.inference.objects import Arguments, BoundMethod, Class, Context, GradMode, Instance
 from stridelint.linter.inference.path import Path
@@ -22,6 +22,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     dtype_limits,
     factories,
     hooks,
+    initializers,
     layers,
     made_like,
     modes,
@@ -114,11 +115,6 @@ def _torch(path: Path, node: cst.Call, name: str, args: Arguments) -> Value:
     if operator is not None and operator.is_function:
         form = Form.INPLACE if name.endswith("_") else Form.FUNCTION
         return apply_call(path, name, args, node, form)
-    if name.startswith("nn.init."):
-        target = args.get(0, "tensor")
-        if isinstance(target, TensorValue):
-            whole_numbers.written(path, target, name in ("nn.init.zeros_", "nn.init.ones_"))
-        return args.get(0, "tensor") or Unknown(name)
     last = name.rpartition(".")[2]
     if name.startswith("nn.") and last[:1].isupper():
         return modules.make_layer(path, node, last, args)
@@ -260,6 +256,12 @@ def _beyond(path: Path, node: cst.Call, callee: BoundMethod, args: Arguments) ->
     if callee.name == "__init__" and isinstance(receiver, Instance):
         initialize_base(path, node, receiver, callee.beyond, args)
         return Constant(None)
+    kept = own_dicts.entries(receiver)
+    if kept is not None and callee.name == "__getitem__" and len(args.positional) == 1:
+        return own_dicts.look_up(path, kept, args.positional[0])
+    if kept is not None and callee.name == "__setitem__" and len(args.positional) == 2:
+        own_dicts.put(path, kept, *args.positional)
+        return Constant(None)
     if isinstance(receiver, Instance) and receiver.external and callee.name == "forward":
         return module_calls.layer_forward(path, node, receiver, args)
     if isinstance(receiver, Instance) and receiver.is_module:
@@ -275,6 +277,10 @@ def initialize_base(path: Path, node: cst.CSTNode | None, instance: Instance, ba
         instance.external = f"torch.nn.{name}"
         if name in ("Sequential", "ModuleList", "ModuleDict"):
             modules.fill_container(path, instance, name, args)
+    elif base in own_dicts.DICTS and instance.cls is not None:
+        made = functions[base](Call(path, node or instance.cls.node, base, args))
+        if isinstance(made, Mapping):
+            own_dicts.hold(instance, made)
     elif base.startswith(optimizers.PREFIX):
         optimizers.build(instance, args.get(0, "params"), args.get(1, "defaults"))
 
