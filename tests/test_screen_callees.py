@@ -62,6 +62,17 @@ def test_buffers_whose_names_are_computed(text: str, found: bool) -> None:
     assert may_fire(InplaceOnExpanded, text) is found
 
 
+@pytest.mark.parametrize(
+    "stored",
+    ["self[key] = value.long()", "super().__setitem__(key, value.long())", "dict.__setitem__(self, key, value.long())"],
+)
+def test_what_a_dict_of_its_own_stores(stored: str) -> None:
+    text = f"class Votes(dict):\n    def put(self, key, value): {stored}\nclass A:\n    def __init__(self): self.votes = Votes()\n"
+    assert may_fire(InplaceLowerKind, f"{text}    def f(self):\n        self.votes[0] += 0.5")
+    assert may_fire(InplaceLowerKind, f"{text}    def f(self):\n        for each in self.votes.values(): each += 0.5")
+    assert not may_fire(InplaceLowerKind, f"{text}    def f(self):\n        self.other[0] += 0.5")
+
+
 def test_stages_hand_on_what_the_others_gave() -> None:
     stages = (
         "def turned(axis, x): return x.{}(axis, -1)\ndef flat(x): return x.view(-1)\nrun([partial(turned, 0), flat])"

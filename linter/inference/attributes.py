@@ -144,11 +144,22 @@ def instance_attribute(path: Path, instance: Instance, name: str) -> Value:
         provided = module_attribute(path, instance, name)
         if provided is not None:
             return provided
+    kept = dict_method(instance, name)
+    if kept is not None:
+        return kept
     if instance.cls is None or (name in named_tuples.METHODS and named_tuples.is_one(instance.cls)):
         return BoundMethod(instance, name)
     return instance.attributes.setdefault(
         name, BoundMethod(instance, name) if instance.complete and name in _OBJECT_METHODS else Unknown(name)
     )
+
+
+def dict_method(instance: Instance, name: str) -> BoundMethod | None:
+    """A method of the dict that an object is, such as `get`; None for other objects."""
+    from stridelint.linter.inference import own_dicts
+
+    kept = own_dicts.entries(instance) if name in own_dicts.METHODS else None
+    return None if kept is None else BoundMethod(kept, name)
 
 
 _OBJECT_METHODS = frozenset(
@@ -334,7 +345,9 @@ def _super_attribute(path: Path, value: Super, name: str) -> Value:
         for statement in owner.node.body.body:
             if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
                 return BoundMethod(instance, name, Function(statement, class_scope(owner), owner))
-    method = BoundMethod(instance, name)
+    method = (dict_method(instance, name) if isinstance(instance, Instance) else None) or BoundMethod(instance, name)
+    if isinstance(method.receiver, Mapping):
+        return method
     method.beyond = next(
         (base.dotted for owner in order for base in owner.bases if isinstance(base, External)), "builtins.object"
     )

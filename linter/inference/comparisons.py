@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from stridelint.linter.inference import own_dicts
 from stridelint.linter.inference.objects import Class, Function, Instance
 from stridelint.linter.inference.operators import TORCH_NAMES, hashable, number_kind, of_constants
 from stridelint.linter.inference.path import Path
@@ -273,6 +274,7 @@ def ordered(path: Path, name: str, left: Value, right: Value) -> Value:
 
 def contained(path: Path, left: Value, right: Value) -> Value:
     """`left in right`."""
+    right = own_dicts.entries(right) or right
     if isinstance(right, Mapping):
         key = hashable(left)
         if right.has(key):

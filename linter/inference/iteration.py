@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stridelint.linter.inference import named_tuples
+from stridelint.linter.inference import named_tuples, own_dicts
 from stridelint.linter.inference.attributes import find_method
 from stridelint.linter.inference.dispatch import call_function
 from stridelint.linter.inference.objects import Arguments, Instance
@@ -86,6 +86,9 @@ def _elements(path: Path, instance: Instance) -> tuple[list[Value], bool]:
     method = find_method(instance, "__iter__")
     if method is not None:
         return items_of(path, call_function(path, None, method, Arguments([instance])))
+    kept = own_dicts.entries(instance)
+    if kept is not None:
+        return items_of(path, kept)
     method = find_method(instance, "__getitem__")
     if method is not None:
         return [call_function(path, None, method, Arguments([instance, Constant(index)])) for index in range(2)], False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import assumptions
+from stridelint.linter.inference import assumptions, own_dicts
 from stridelint.linter.inference.attributes import class_scope, decorator_names, find_method
 from stridelint.linter.inference.bindings import dotted_name
 from stridelint.linter.inference.calls import instantiate
@@ -127,6 +127,7 @@ def _constructed(path: Path, cls: Class) -> Instance:
         with path.mute():
             made = instantiate(path, None, cls, Arguments(unknown_star=True))
             instance = made if isinstance(made, Instance) else instance
+    own_dicts.opened(instance)
     later = changed_later(path.program, cls)
     instance.hazy = set(later.assigned & instance.attributes.keys()) if init is not None else set()
     for name in later.filled & instance.attributes.keys():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import elements, number_ranges, operators
-from stridelint.linter.inference.attributes import set_attribute
-from stridelint.linter.inference.dispatch import evaluate
+from stridelint.linter.inference import elements, number_ranges, own_dicts
+from stridelint.linter.inference.attributes import find_method, set_attribute
+from stridelint.linter.inference.dispatch import call_function, evaluate
 from stridelint.linter.inference.iteration import items_of
-from stridelint.linter.inference.objects import Instance
+from stridelint.linter.inference.objects import Arguments, Instance
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.scopes import Scope
 from stridelint.linter.inference.subscripts import evaluate_index, select
@@ -138,13 +138,14 @@ def _set_item(path: Path, scope: Scope, target: cst.Subscript, value: Value, nod
 
     owner = evaluate(path, scope, target.value)
     index = evaluate_index(path, scope, target)
+    method = find_method(owner, "__setitem__") if isinstance(owner, Instance) else None
+    if method is not None:
+        call_function(path, None, method, Arguments([owner, index, value]))
+        return
+    owner = own_dicts.entries(owner) or owner
     value = elements.put(owner, value)
     if isinstance(owner, Mapping):
-        key = operators.hashable(index)
-        if key is None:
-            elements.stored(path, owner, value)
-        else:
-            owner.entries[key] = value
+        own_dicts.put(path, owner, index, value)
     elif isinstance(owner, Sequence):
         position = as_int(index)
         if owner.items is not None and position is not None and -len(owner.items) <= position < len(owner.items):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import elements, named_tuples, number_ranges, operators
+from stridelint.linter.inference import elements, named_tuples, number_ranges, operators, own_dicts
 from stridelint.linter.inference.attributes import as_tensor, find_method
 from stridelint.linter.inference.dispatch import call_function, call_value, evaluate
 from stridelint.linter.inference.iteration import items_of
@@ -64,7 +64,7 @@ def item(path: Path, owner: Value, index: Value, node: cst.Subscript) -> Value:
         return _shape_item(path, owner, index)
     if isinstance(owner, Instance):
         parts = named_tuples.as_sequence(owner)
-        return _instance_item(path, owner, index) if parts is None else _sequence_item(path, parts, index)
+        return _instance_item(path, owner, index, node) if parts is None else _sequence_item(path, parts, index)
     if isinstance(owner, ArrayValue):
         return array_item(path, owner, index, node)
     if isinstance(owner, Constant) and isinstance(owner.value, str):
@@ -134,7 +134,7 @@ def _shape_item(path: Path, owner: ShapeOf, index: Value) -> Value:
     return size_at(owner.tensor, shape, as_int(index))
 
 
-def _instance_item(path: Path, owner: Instance, index: Value) -> Value:
+def _instance_item(path: Path, owner: Instance, index: Value, node: cst.Subscript) -> Value:
     entries = entries_of(owner)
     if entries is not None and isinstance(index, Slice):
         return sliced(owner, index)
@@ -148,7 +148,10 @@ def _instance_item(path: Path, owner: Instance, index: Value) -> Value:
     method = find_method(owner, "__getitem__")
     if method is not None:
         return call_function(path, None, method, Arguments([owner, index]))
-    return Unknown("item")
+    kept = own_dicts.entries(owner)
+    if kept is None:
+        return Unknown("item")
+    return own_dicts.missing(path, owner, kept, index) or item(path, kept, index, node)
 
 
 def select(path: Path, tensor: TensorValue, axis: int, index: int) -> TensorValue:

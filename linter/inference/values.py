@@ -261,8 +261,13 @@ class Mapping(Value):
         return key is not None and key in self.entries
 
 
+# The attribute in which an object that is a dict keeps what it holds.
+ENTRIES = "[entries]"
+
+
 def forget_items(container: Value) -> None:
     """What is in a dict under keys that are not known, or in a list, may be anything from now on."""
+    container = getattr(container, "attributes", {}).get(ENTRIES, container)
     if isinstance(container, Mapping):
         container.open, container.element = True, None
     elif isinstance(container, Sequence) and container.kind == "list":

@@ -163,6 +163,8 @@ class Definitions:
                 one = parts[index] if parts is not None else value if spread else item_of(value, index)
                 self._bind(each, one, unit)
             return
+        if isinstance(target, ast.Subscript) and name_of(target.value) == "self":
+            self._add(("", "__getitem__()"), value, unit)
         while isinstance(target, (ast.Subscript, ast.Starred)):
             if isinstance(target, ast.Subscript) and is_of_axes(target.slice):
                 return
@@ -211,6 +213,8 @@ class Definitions:
                     self._tell((unit if isinstance(value, ast.Name) else "", name_of(value)), kind)
         if name == "DataLoader":
             self._loaded(call, unit)
+        if name == "__setitem__" and call.args:
+            self._add(("", "__getitem__()"), call.args[-1], unit)
         if name in _NAMESPACES:
             for keyword in call.keywords:
                 self._add(("", keyword.arg or ""), keyword.value, unit)

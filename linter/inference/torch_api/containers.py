@@ -213,6 +213,13 @@ def _values(path: Path, owner: Value, args: Arguments) -> Value:
     )
 
 
+def _clear(path: Path, owner: Value, args: Arguments) -> Value:
+    assert isinstance(owner, Mapping)
+    owner.entries.clear()
+    owner.open, owner.element = False, None
+    return NONE
+
+
 def _keys(path: Path, owner: Value, args: Arguments) -> Value:
     assert isinstance(owner, Mapping)
     return Sequence([key_value(key) for key in owner.entries], "list") if not owner.open else Sequence(None)
@@ -260,6 +267,7 @@ _CONTAINER: dict[tuple[type[Value], str], Callable[[Path, Value, Arguments], Val
     (Mapping, "pop"): _pop,
     (Mapping, "setdefault"): _setdefault,
     (Mapping, "update"): _update,
+    (Mapping, "clear"): _clear,
     (Mapping, "values"): _values,
     (Mapping, "keys"): _keys,
     (Mapping, "items"): _items,

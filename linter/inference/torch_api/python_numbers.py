@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stridelint.linter.inference import elements
+from stridelint.linter.inference import elements, own_dicts
 from stridelint.linter.inference.attributes import find_method
 from stridelint.linter.inference.dispatch import call_function
 from stridelint.linter.inference.iteration import items_of
@@ -103,6 +103,9 @@ def length(call: Call) -> Value:
         if method is not None:
             counted = call_function(call.path, None, method, Arguments([value]))
             return SizeValue(sizes.Size.fresh("length")) if as_dim(counted) is None else counted
+        kept = own_dicts.entries(value)
+        if kept is not None and not kept.open:
+            return Constant(len(kept.entries))
     if isinstance(value, Unknown):
         return value.attributes.setdefault("len()", SizeValue(sizes.Size.fresh("length")))
     return SizeValue(sizes.Size.fresh("length"))
