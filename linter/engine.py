@@ -118,9 +118,9 @@ def _may_matter(path: str, data: bytes, selection: Selection, project: Project |
 
 def may_get_converted(path: str, data: bytes, project: Project) -> bool:
     """Whether a file may get channels_last tensors from another one of the project."""
-    from stridelint.linter import project as files
+    from stridelint.linter import makers
 
-    return files.may_get_converted(project, data, path)
+    return makers.may_get_converted(project, data, path)
 
 
 def _limited(selection: Selection) -> contextlib.AbstractContextManager[None]:
@@ -148,7 +148,7 @@ def _screened(
     code = screen.Code(tree)
     gets_converted = False
     if project is not None and code.uses_torch:
-        from stridelint.linter.project import imported_names
+        from stridelint.linter.makers import imported_names
 
         names, nodes = imported_names(project, tree, path), nodes_of(tree)
         nodes.imported, nodes.makers, nodes.converting = names

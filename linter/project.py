@@ -10,14 +10,10 @@ from __future__ import annotations
 
 import functools
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
-from stridelint.linter import source
-
-if TYPE_CHECKING:
-    import ast
+from stridelint.linter import makers
 
 
 class Project(NamedTuple):
@@ -128,15 +124,15 @@ class Asked:
     """What reading a file asked about other files, and the answers: as long as these stay the same, so does the outcome.
 
     homes: of a folder, the one that holds its outermost package. absent: top-level names that the project does not have, for files of a home.
-    modules: the files of modules, for files of a home. makers: the digest of a file, and whether it has makers (see `Names`)
-    of these names. read: the digests of files that were followed.
+    modules: the files of modules, for files of a home. makers: the digest of a file, and what it has of these names (see
+    `makers.Origin`). read: the digests of files that were followed.
     """
 
     def __init__(self) -> None:
         self.homes: dict[str, str] = {}
         self.absent: dict[str, set[str]] = {}
         self.modules: dict[str, dict[str, str | None]] = {}
-        self.makers: dict[str, tuple[str, dict[str, bool]]] = {}
+        self.makers: dict[str, tuple[str, dict[str, makers.Origin]]] = {}
         self.read: dict[str, str] = {}
 
     def as_json(self) -> list[Any]:
@@ -150,19 +146,14 @@ def still(asked: Any, project: Project, digest: Callable[[str], str]) -> bool:
 
     TypeError, ValueError or AttributeError where it is something else.
     """
-    homes, absent, modules, makers, read = asked
+    homes, absent, modules, asked_makers, read = asked
     return (
         all(project.home(folder) == home for folder, home in homes.items())
         and all(project.tops(home).isdisjoint(names) for home, names in absent.items())
         and all(project.module(name, home) == path for home, found in modules.items() for name, path in found.items())
         and all(digest(path) == known for path, known in read.items())
-        and all(digest(path) == known or _same_makers(path, names) for path, (known, names) in makers.items())
+        and all(digest(path) == known or makers.same(path, names) for path, (known, names) in asked_makers.items())
     )
-
-
-def _same_makers(path: str, names: Mapping[str, bool]) -> bool:
-    makers = makers_in(path)[1]
-    return all((name in makers) is known for name, known in names.items())
 
 
 def project_of(paths: Iterable[str], arguments: Iterable[str]) -> Project:
@@ -171,100 +162,3 @@ def project_of(paths: Iterable[str], arguments: Iterable[str]) -> Project:
     named = [os.path.normpath(argument) for argument in arguments if os.path.isdir(argument)]
     folders = [each for folder in named for each in (folder, os.path.join(folder, "src"))]
     return Project(files, tuple(each for each in folders if os.path.join(each, "__init__.py") not in files))
-
-
-class Names(NamedTuple):
-    """The names that a file's top-level imports bring in from the project's own modules.
-
-    makers: those of functions that may make a tensor which is not the usual row-major float one. converting: those of them
-    that speak of channels_last.
-    """
-
-    every: frozenset[str]
-    makers: frozenset[str]
-    converting: frozenset[str]
-
-
-def imported_names(project: Project, tree: ast.Module, path: str) -> Names:
-    """What a file imports from other files of the project."""
-    import ast
-
-    from stridelint.linter.inference.imports import absolute
-
-    package, found, makers, converting = project.package(path), set(), set(), set()
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom):
-            module = absolute("." * node.level + (node.module or ""), package)
-            origin = project.find(module, path)
-            for alias in node.names:
-                name = alias.asname or alias.name
-                if origin or project.find(f"{module}.{alias.name}", path):
-                    found.add(name)
-                if origin and _makes_unusual(project, origin, alias.name):
-                    makers.add(name)
-                    if _makes_unusual(project, origin, alias.name + CONVERTS):
-                        converting.add(name)
-        elif isinstance(node, ast.Import):
-            found.update(
-                alias.asname or alias.name.partition(".")[0] for alias in node.names if project.find(alias.name, path)
-            )
-    return Names(frozenset(found), frozenset(makers), frozenset(converting))
-
-
-def may_get_converted(project: Project, data: bytes, path: str) -> bool:
-    """Whether a file, by its text, imports a function of the project that speaks of channels_last."""
-    from stridelint.linter.inference.imports import absolute
-
-    package = project.package(path)
-    for module, names in _FROM.findall(data):
-        origin = project.find(absolute(module.decode("utf-8", "replace"), package), path)
-        for name in re.findall(rb"\w+", names) if origin else ():
-            if origin and _makes_unusual(project, origin, name.decode("utf-8", "replace") + CONVERTS):
-                return True
-    return False
-
-
-# What a function that makes an unusual tensor is written with.
-_UNUSUAL = (
-    rb"channels_last|permute|transpose|expand|\b(?:bool|u?int8|int16|int32|int64|long|short|half|double|float64|float16|bfloat16"
-    rb"|complex64|cfloat|requires_grad\w*|arange|randint|randperm|one_hot|\w+Tensor)\b"
-)
-
-
-_DEFINED = re.compile(rb"def (\w+)\(")
-_FROM = re.compile(rb"^from[ \t]+([.\w]+)[ \t]+import\b[ \t]*(\([^)]*\)|[^\n]*)", re.MULTILINE)
-# Behind the name of a function among the makers of a file (`makers_in`): it speaks of channels_last.
-CONVERTS = " channels_last"
-
-
-def _makes_unusual(project: Project, path: str, name: str) -> bool:
-    """Whether a file defines a function of this name, and some unusual tensor."""
-    digest, makers = makers_in(path)
-    answer = name in makers
-    if project.asked is not None:
-        project.asked.makers.setdefault(path, (digest, {}))[1][name] = answer
-    return answer
-
-
-def makers_in(path: str) -> tuple[str, frozenset[str]]:
-    """The digest of a file, and the names of its functions if it makes an unusual tensor."""
-    state = source.state_of(path)
-    return ("", frozenset()) if state is None else _makers_in(path, *state)
-
-
-@functools.lru_cache(maxsize=1024)
-def _makers_in(path: str, changed: int, size: int) -> tuple[str, frozenset[str]]:
-    try:
-        data = source.read(path).data
-    except source.Unreadable:
-        return "", frozenset()
-    names = _DEFINED.findall(data) if re.search(_UNUSUAL, data) else ()
-    makers = {name.decode("utf-8", "replace") for name in names}
-    if makers and b"channels_last" in data:
-        parts = _DEFINED.split(data)[1:]
-        makers |= {
-            name.decode("utf-8", "replace") + CONVERTS
-            for name, body in zip(parts[::2], parts[1::2])
-            if b"channels_last" in body
-        }
-    return source.digest(data), frozenset(makers)

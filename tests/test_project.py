@@ -10,7 +10,8 @@ import pytest
 from stridelint.linter import discover, run
 from stridelint.linter.config import Settings
 from stridelint.linter.findings import Reported
-from stridelint.linter.project import Project, imported_names, project_of
+from stridelint.linter.makers import imported_names
+from stridelint.linter.project import Project, project_of
 from stridelint.linter.screen import parse
 
 HELPERS = """import torch
@@ -229,4 +230,39 @@ def test_a_caller_without_a_word_of_layouts(write: Write, imports: str) -> None:
     write({"use.py": use.replace("x = batch()", "x = plain()")})
     assert places(checked(".")) == set()
     write({"use.py": use, "helpers.py": batch.replace("channels_last", "contiguous_format")})
+    assert places(checked(".")) == set()
+
+
+@pytest.mark.parametrize(
+    ("imports", "call"),
+    [
+        ("from pkg import batch", "batch()"),
+        ("from pkg import batch as made", "made()"),
+        ("from pkg.inner import batch", "batch()"),
+        ("from pkg import inner", "inner.batch()"),
+        ("import pkg", "pkg.batch()"),
+        ("import pkg.inner", "pkg.inner.batch()"),
+        ("import pkg.inner.helpers as h", "h.batch()"),
+    ],
+)
+def test_what_a_package_hands_on(write: Write, imports: str, call: str) -> None:
+    helpers = "import torch\n\n\ndef batch():\n    return torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)\n\n\ndef plain():\n    return 1\n"
+    use = f"import torch\n{imports}\n\n\ndef f():\n    x = {call}\n    return torch.ones(2, 3, 4, 5) * x\n"
+    files = {
+        "pkg/__init__.py": "from .inner import *  # all of it\n",
+        "pkg/inner/__init__.py": "from .helpers import (\n    batch,  # (the loader)\n    plain as usual,\n)\n",
+        "pkg/inner/helpers.py": helpers,
+        "use.py": use,
+    }
+    write(files)
+    assert places(checked(".")) == {("use.py", 7, "TLC101")}
+    write({"pkg/inner/helpers.py": helpers.replace("channels_last", "contiguous_format")})
+    assert places(checked(".")) == set()
+    write({"pkg/inner/helpers.py": helpers, "pkg/inner/__init__.py": "from .others import batch\n"})
+    assert places(checked(".")) == (set() if "helpers" not in imports else {("use.py", 7, "TLC101")})
+
+
+def test_imports_that_lead_in_a_circle_end(write: Write) -> None:
+    write({"pkg/__init__.py": "from .a import *\n", "pkg/a.py": "from .b import *\n", "pkg/b.py": "from .a import *\n"})
+    write({"use.py": "import torch\nfrom pkg import batch\n\n\ndef f(x):\n    return batch().view(-1), x.t()\n"})
     assert places(checked(".")) == set()

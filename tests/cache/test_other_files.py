@@ -203,3 +203,17 @@ def test_any_history_of_changes(checked: Checked, seed: int) -> None:
             write({name: draw.choice(texts[name])})
         found |= checked()[0]
     assert found
+
+
+def test_a_package_hands_on_something_else(checked: Checked) -> None:
+    """What an `__init__` imports decides, as does what the file there holds."""
+    plain = HELPERS.replace(".to(memory_format=torch.channels_last)", "")
+    write({"pkg/plain.py": plain, "pkg/__init__.py": "from .plain import batch\n"})
+    write({"user.py": USER.replace("pkg.helpers", "pkg")})
+    assert ("user.py", "TLC101") not in checked()[0]
+    write({"pkg/__init__.py": "from .helpers import batch\n"})
+    assert ("user.py", "TLC101") in checked()[0]
+    write({"pkg/helpers.py": plain})
+    assert ("user.py", "TLC101") not in checked()[0]
+    write({"pkg/helpers.py": HELPERS})
+    assert ("user.py", "TLC101") in checked()[0]
