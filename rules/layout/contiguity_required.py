@@ -10,7 +10,7 @@ from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer
 from stridelint.rules.events import Form, Operand, Site, TensorEvent
 from stridelint.rules.findings import found, quoted, tuple_text
-from stridelint.rules.layout.screening import demands_contiguity
+from stridelint.rules.layout.screening import EXCHANGING, demands_contiguity
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
 if TYPE_CHECKING:
@@ -25,10 +25,11 @@ class ContiguityRequired(Rule):
     What it does:
         Finds tensors that are not row-major where something demands that they are: an `assert x.is_contiguous()`, `torch._check` or
         `if not x.is_contiguous(): raise` of your own, safetensors, `torch.from_numpy` of an array with a negative stride,
-        and the gradient buckets of DistributedDataParallel.
+        `send`, `recv` and the input of `all_to_all_single` of torch.distributed for tensors of the CPU, and the gradient buckets of
+        DistributedDataParallel.
 
     Why is this bad?
-        The first three raise. DistributedDataParallel copies each gradient whose strides are not those of its bucket, and
+        All but the last raise. DistributedDataParallel copies each gradient whose strides are not those of its bucket, and
         warns: so do weights converted after it was made, and 1x1 convolutions with row-major weights and channels_last input.
 
     Example:
@@ -49,13 +50,17 @@ class ContiguityRequired(Rule):
     code = "TLC110"
     name = "contiguity-required"
     severity = Severity.ERROR
-    words = ("is_contiguous(", "from_numpy(", "as_tensor(", "tensor(", "save_file(", "DistributedDataParallel")
-    ops = CONVOLUTIONS | {"from_numpy", "refused", "safetensors.save", "Module.to"}
+    words = (
+        *("is_contiguous(", "from_numpy(", "as_tensor(", "tensor(", "save_file(", "DistributedDataParallel"),
+        *(f"{name}(" for name in sorted(EXCHANGING)),
+    )
+    ops = CONVOLUTIONS | {"from_numpy", "refused", "safetensors.save", "exchanged", "Module.to"}
 
     VALID = (
         """\
 import numpy as np
 import torch
+import torch.distributed as dist
 
 frame = np.zeros((6, 8, 3), dtype=np.uint8)
 a = torch.from_numpy(frame[..., ::-1].copy())
@@ -72,6 +77,11 @@ def pack(x):
     return x.numpy().tobytes()
 
 pack(torch.rand(3, 4).t())
+dist.all_to_all_single(torch.empty(3, 4), torch.rand(4, 3).t().contiguous())
+dist.all_to_all_single(torch.empty(4, 3).t(), torch.rand(3, 4))
+dist.all_to_all_single(torch.empty(2, 3, 4, 5), torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last))
+dist.all_reduce(torch.rand(4, 3).t())
+dist.send(torch.rand(4, 3, device="cuda").t(), 1)
 
 def rows(buffer, settings):
     heads = int(settings.heads) * int(settings.width)
@@ -136,6 +146,31 @@ def heads(qkv):
 heads(torch.rand(4, 2, 8))
 """,
             ((14, 12, "'attention(q, k)' raises: 'tensor' is not contiguous, its strides are (16, 1)"),),
+        ),
+        Invalid(
+            """\
+import torch
+import torch.distributed as dist
+
+def trade(tokens):
+    heads = tokens.view(6, 4, 3).transpose(0, 1)
+    dist.all_to_all_single(torch.empty(heads.shape), heads)
+    dist.send(tokens[:, ::2], dst=1)
+
+trade(torch.rand(6, 12))
+""",
+            (
+                (
+                    6,
+                    5,
+                    "'dist.all_to_all_single(torch.empty(heads.shape), heads)' raises: 'heads' is not contiguous, its strides are (3, 12, 1)",
+                ),
+                (
+                    7,
+                    5,
+                    "'dist.send(tokens[:, ::2], dst=1)' raises: 'tokens[:, ::2]' is not contiguous, its strides are (12, 2)",
+                ),
+            ),
         ),
     )
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from stridelint.rules.screening import Flow, Nodes, Steps, TensorFlow, is_text, name_of
-from stridelint.rules.screening.expressions import integer_of, root_of
+from stridelint.rules.screening.expressions import arguments_of, integer_of, root_of
 
 # Views that cut pieces out of a tensor, in its order, or repeat them: what is computed from those is row-major again.
 _CUTTERS = frozenset(
@@ -116,6 +116,14 @@ def _with_strided(nodes: Nodes, expressions: Sequence[tuple[ast.expr, str]]) -> 
     """The units of those expressions that may be tensors which are not row-major."""
     flows = (nodes.flow(Permuted), nodes.flow(Cut))
     return frozenset(unit for node, unit in expressions if any(flow.holds(node, unit) for flow in flows))
+def _swaps_batches(nodes: Nodes) -> bool:
+    """Whether there may be recurrent layers with `batch_first`, whose results are transposed; padding makes new tensors."""
+    if "batch_first" not in nodes.names:
+        return False
+    asked = {name_of(call.func) for call, _ in nodes.calls for each in call.keywords if each.arg == "batch_first"}
+    return asked != {"pad_sequence"}
+
+
 
 
 def _receiver(call: ast.Call) -> ast.expr:
@@ -149,12 +157,17 @@ _DEMANDING = frozenset({"save_file", "save", "DistributedDataParallel"})
 
 def demands_contiguity(nodes: Nodes) -> frozenset[str]:
     """Where something demands row-major memory, and may get other."""
+EXCHANGING = frozenset({"all_to_all_single", "send", "isend", "recv", "irecv"})
     found = {unit for call, unit in nodes.calls if name_of(call.func) in _DEMANDING}
     asked = [(call, unit) for call, unit in nodes.calls if name_of(call.func) == "is_contiguous"]
     if nodes.may_convert:
         found.update(unit for _, unit in asked)
     elif asked:
+    asked: list[tuple[ast.expr, str]]
         found |= _with_strided(nodes, asked)
+    if nodes.words.has_one(("distributed",)):  # generators have `send`, too
+        sent = [(call, unit) for call, unit in nodes.calls if name_of(call.func) in EXCHANGING]
+        asked += [(value, unit) for call, unit in sent for value in arguments_of(call)]
     if nodes.has_negative_step or _FLIPS & nodes.names:
         flow = nodes.flow(_Backwards)
         found.update(unit for call, unit in nodes.calls if name_of(call.func) in _FROM_ARRAY and flow.holds(call, unit))

@@ -19,6 +19,7 @@ from stridelint.linter.inference.torch_api import (  # noqa: F401
     copying,
     data,
     data_sets,
+    distributed,
     dtype_limits,
     factories,
     hooks,
