@@ -153,21 +153,21 @@ _FLIPS = frozenset({"flip", "fliplr", "flipud", "rot90"})
 # Only an array with a negative stride is refused by these.
 _FROM_ARRAY = frozenset({"from_numpy", "as_tensor", "tensor"})
 _DEMANDING = frozenset({"save_file", "save", "DistributedDataParallel"})
+EXCHANGING = frozenset({"all_to_all_single", "send", "isend", "recv", "irecv"})
 
 
 def demands_contiguity(nodes: Nodes) -> frozenset[str]:
     """Where something demands row-major memory, and may get other."""
-EXCHANGING = frozenset({"all_to_all_single", "send", "isend", "recv", "irecv"})
     found = {unit for call, unit in nodes.calls if name_of(call.func) in _DEMANDING}
-    asked = [(call, unit) for call, unit in nodes.calls if name_of(call.func) == "is_contiguous"]
-    if nodes.may_convert:
-        found.update(unit for _, unit in asked)
-    elif asked:
     asked: list[tuple[ast.expr, str]]
-        found |= _with_strided(nodes, asked)
+    asked = [(call, unit) for call, unit in nodes.calls if name_of(call.func) == "is_contiguous"]
     if nodes.words.has_one(("distributed",)):  # generators have `send`, too
         sent = [(call, unit) for call, unit in nodes.calls if name_of(call.func) in EXCHANGING]
         asked += [(value, unit) for call, unit in sent for value in arguments_of(call)]
+    if nodes.may_convert:
+        found.update(unit for _, unit in asked)
+    elif asked:
+        found |= _with_strided(nodes, asked)
     if nodes.has_negative_step or _FLIPS & nodes.names:
         flow = nodes.flow(_Backwards)
         found.update(unit for call, unit in nodes.calls if name_of(call.func) in _FROM_ARRAY and flow.holds(call, unit))
