@@ -19,6 +19,8 @@ from stridelint.runtime_probe.replayed import Call, mode, prepared
 from stridelint.runtime_probe.seen import Seen
 
 CONFIRMED, REFUTED, INCONCLUSIVE = "confirmed", "refuted", "inconclusive"
+# What a verdict says of a finding that no call shows.
+REASKED = "no more than that the rule reports the same"
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,9 @@ def _filled(call: Call, claim: Claim | None, rule: str) -> Verdict:
         return Verdict(REFUTED, "the rule reports nothing when it judges the real tensors", seen.what, device)
     if seen.holds is None:
         return Verdict(INCONCLUSIVE, seen.what, seen.what, device)
-    reason = "torch does what is claimed" if claim is not None else "the facts hold"
-    return Verdict(CONFIRMED, f"{reason} {where}", seen.what, device)
+    if claim is None:
+        return Verdict(CONFIRMED, f"{REASKED} {where}", f"{REASKED} {where}: {seen.what}", device)
+    return Verdict(CONFIRMED, f"torch does what is claimed {where}", seen.what, device)
 
 
 def _misbuilt(call: Call, facts: list[TensorFacts]) -> str:

@@ -27,7 +27,7 @@ class ResizeLiveData(Rule):
 
     Why is this bad?
         `resize_` changes shape and strides and leaves the memory as it is: it does not move rows to where they belong, nor
-        does it keep a memory format. After growing the second axis of a cache, row 1 is read from what was row 0's. A new
+        does it keep a memory format. After growing the second axis of a cache, layer 0 goes on into what was layer 1. A new
         first size, or a tensor that is overwritten at once, is no problem.
 
     Example:

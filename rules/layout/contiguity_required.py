@@ -44,7 +44,8 @@ class ContiguityRequired(Rule):
         same function: there the call always raises).
 
     Confirmed by:
-        Running the call.
+        Running the call. Of numpy arrays, and of modules before DistributedDataParallel is made, only the rule is asked again, which
+        the verdict says.
     """
 
     code = "TLC110"

@@ -58,7 +58,8 @@ class DiscardedConversion(Rule):
         `x.masked_fill(...)`, `x.clamp(...)` as statements, also behind a helper that only returns the converted tensor.
 
     Why is this bad?
-        These methods return a new tensor (or view) and leave theirs as it was. Only `nn.Module.to` works in place.
+        These methods return a new tensor (or view) and leave theirs as it was. Only modules are converted in
+        place, by `model.to(...)` as by `model.half()`.
 
     Example:
         def forward(self, x):

@@ -57,10 +57,12 @@ class LayoutDropped(Rule):
 
     Example:
         x = x.to(memory_format=torch.channels_last)
+        mask = torch.rand(n, 1, h, w) > 0.5
         x = x.masked_fill(mask, 0.0)        # row-major
 
     Use instead:
-        x = torch.where(mask, 0.0, x)       # channels_last
+        # channels_last, as the mask has one channel; one of x's shape has to be channels_last, too, since it comes first
+        x = torch.where(mask, 0.0, x)
 
     Fix:
         `x.new_zeros(x.shape)` becomes `torch.zeros_like(x)`, likewise ones and empty; `.contiguous()` after the axes were permuted
@@ -68,7 +70,8 @@ class LayoutDropped(Rule):
         from the result has another layout then). A fake kernel gets `torch.empty_like` (safe: it only tells what the real one does).
 
     Confirmed by:
-        Running the operator on a channels_last tensor and reading the strides of the result.
+        Running the operator on a channels_last tensor and reading the strides of the result. Of fake kernels, and of buffers
+        of which the code does not tell that the sizes fit, only the rule is asked again, which the verdict says.
     """
 
     code = "TLC107"

@@ -21,9 +21,9 @@ MESSAGES = {
     "row_major": "'{}' does not tell the memory format: it is False for every slice or transposed tensor, and with one channel True for "
     "channels_last ones; pass the format on",
     "stride": "'{}' does not tell the memory format: the stride of a size-1 axis is arbitrary, and with one pixel it is 1 for row-major tensors, too; "
-    "use is_contiguous(memory_format=...)",
+    "pass the format on",
     "strides": "'{}' does not tell the memory format: strides of size-1 axes are arbitrary, so equal layouts may differ in them; "
-    "use is_contiguous(memory_format=...)",
+    "pass the format on",
     "order": "'{}' does not tell the order of the axes: strides of size-1 axes are arbitrary, and equal ones leave it open; pass the order on",
     "weight": "'{}' does not tell the memory format: it is True for every 1x1 or depthwise weight; pass the format on",
 }
@@ -50,7 +50,7 @@ class LayoutGuessedFromStrides(Rule):
             ...
 
     Confirmed by:
-        Asking the same question of tensors of the other format with one channel, one pixel, or a batch of one.
+        Asking the question of a tensor on which it misleads: one channel in both formats, a 1x1 weight, a slice.
     """
 
     code = "TLC105"

@@ -70,7 +70,8 @@ class LostWrite(Rule):
         write is left to you.
 
     Confirmed by:
-        Comparing the tensor before and after the statement.
+        Asking the rule again about real tensors, which the verdict says: no call makes the copy that is thrown away. Without what the
+        code reads afterwards some cannot be asked again, and are `inconclusive`.
     """
 
     code = "TLC109"

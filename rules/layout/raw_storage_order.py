@@ -31,7 +31,7 @@ class RawStorageOrder(Rule):
     Why is this bad?
         The bytes of a channels_last, transposed or sliced tensor lie in another order than its shape tells. Whoever walks
         them from one end to the other gets the right numbers in the wrong places, without an error. `empty_like`,
-        `zeros_like` and `clone` keep such strides.
+        `zeros_like` and `clone` keep such strides of tensors that have neither gaps nor overlaps.
 
     Example:
         out = torch.empty_like(image)           # image is channels_last

@@ -48,7 +48,8 @@ class CustomOutContract(Rule):
                 raise ValueError(...)
 
     Confirmed by:
-        Calling the function with such an out and reading it back.
+        Making the store or the resize of the function's body on real tensors: torch accepts it without an error, and where it casts, out
+        holds other numbers than it was given. The function is not called: what it returns, or binds to `out`, is `inconclusive`.
     """
 
     code = "TLC309"

@@ -35,7 +35,7 @@ class OutUnderTransform(OutRule):
         board.t().copy_(project(x, w))      # with a function that returns its result
 
     Confirmed by:
-        Calling the transformed function.
+        Nothing: the probe runs no transform, so that the verdict is `inconclusive`.
     """
 
     code = "TLC310"

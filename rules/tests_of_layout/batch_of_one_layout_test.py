@@ -47,7 +47,8 @@ class BatchOfOneLayoutTest(Rule):
         that hangs on the number of samples (unsafe: the test may fail then, and show what it hid).
 
     Confirmed by:
-        Running the test with a row-major copy in place of the asserted tensor, and with a batch of two.
+        Asking what is asserted of another stride(0), or giving `as_strided` the tensor's own step: the answer, or the numbers read,
+        stay the same. Of an assertion about `stride(0)` itself both formats are asked. The test is not run.
 
     A test that asserts `is_contiguous(memory_format=...)` of other batches of one only is worth a note, in audits.
     """

@@ -67,6 +67,34 @@ def test_findings_are_confirmed(code: str, rule: str) -> None:
             assert seen.reason.startswith(ABOUT_THE_CODE), (finding.message, seen)
 
 
+RULES_THAT_ASK_AGAIN = {"TLC107", "TLC109", "TLC110"}
+
+
+def test_a_verdict_without_a_claim_says_how_little_it_means() -> None:
+    asked_again = set()
+    for code, rule in (example.values for example in EXAMPLES):
+        for finding in findings(str(code), str(rule)):
+            document, seen = json.loads(finding.witness), verdict(finding)
+            if seen.verdict != "confirmed":
+                continue
+            claims = [filled.get("claim", document["claim"]) for call in document["calls"] for filled in call]
+            if None in claims:
+                assert seen.reason == "no more than that the rule reports the same on real tensors"
+                assert seen.observed.startswith(seen.reason)
+                asked_again.add(finding.code)
+            else:
+                assert seen.reason.startswith("torch does what is claimed")
+    assert asked_again == RULES_THAT_ASK_AGAIN
+    for each in all_rules():
+        says_so = "is asked again" in (each.__doc__ or "") or "Asking the rule again" in (each.__doc__ or "")
+        assert says_so == (each.code in RULES_THAT_ASK_AGAIN), each.code
+
+
+@pytest.mark.parametrize(("code", "rule"), [each for each in EXAMPLES if each.id.startswith("TLC310")])
+def test_no_transform_is_run(code: str, rule: str) -> None:
+    assert {verdict(each).verdict for each in findings(code, rule)} == {"inconclusive"}
+
+
 SYMBOLIC = """\
 import torch
 
