@@ -226,13 +226,31 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class SampleStep:
+    """A step from one sample of a batch to the next that code computes, and that does not fit what a sample takes there.
+
+    batch: has one sample, so that the step is never taken. step, taken: in elements, or in rows of the memory that is cut.
+    storage: which memory that is.
+    """
+
+    batch: Operand
+    step: int
+    taken: int
+    storage: object
+
+
+@dataclass(frozen=True, slots=True)
 class TestRun:
-    """A test function with one choice of its parameters: what it converts and what it asserts, in order."""
+    """A test function with one choice of its parameters: what it converts and what it asserts, in order.
+
+    steps: those that it does not take.
+    """
 
     parameters: tuple[Parameter, ...]
     assertions: tuple[Assertion, ...]
     events: tuple[TensorEvent, ...]
     confidence: Confidence = Confidence.CERTAIN
+    steps: tuple[SampleStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from stridelint.linter.inference import elements, number_ranges
+from stridelint.linter.inference import elements, number_ranges, sample_steps
 from stridelint.linter.inference.attributes import as_tensor, find_method
 from stridelint.linter.inference.dispatch import call_function
 from stridelint.linter.inference.objects import Arguments, Instance
@@ -210,7 +210,10 @@ def augmented(path: Path, node: cst.AugAssign, left: Value, right: Value) -> Val
 def python_binary(path: Path, name: str, left: Value, right: Value) -> Value:
     """An operator on anything but tensors."""
     if isinstance(left, Constant) and isinstance(right, Constant):
-        return of_constants(name, left.value, right.value)
+        number = of_constants(name, left.value, right.value)
+        if left.along or right.along or left.origin or right.origin:
+            return sample_steps.computed(name, left, right, number)
+        return number
     if name == "div" and isinstance(right, (SizeValue, Number)) and isinstance(left, Constant):
         if type(left.value) in (int, float) and left.value == 0:
             return Constant(0.0)  # or it raises
@@ -324,7 +327,7 @@ def unary(path: Path, node: cst.UnaryOperation, value: Value) -> Value:
         return apply(path, name, {"input": value}, node, Form.OPERATOR, nodes={"input": node.expression})
     if isinstance(value, Constant) and isinstance(value.value, (int, float, complex)):
         if isinstance(node.operator, cst.Minus):
-            return Constant(-value.value)
+            return sample_steps.negated(value, Constant(-value.value))
         if isinstance(node.operator, cst.BitInvert):
             return Constant(~value.value) if isinstance(value.value, int) else Unknown()
         return value

@@ -30,7 +30,7 @@ from stridelint.linter.inference.values import (
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import Dim, Dims, TensorFacts
-from stridelint.rules.events import Assertion, OutParameter, Site, TensorEvent
+from stridelint.rules.events import Assertion, OutParameter, SampleStep, Site, TensorEvent
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -169,6 +169,7 @@ class Path:
         self.rank_of: dict[sizes.Atom, TensorValue] = {}
         self.dtype_of: dict[int, TensorValue] = {}
         self.recorded: list[TensorEvent] | None = None
+        self.sample_steps: list[SampleStep] = []
         self.module_scope: ModuleScope | None = None
         self.modules: dict[str, ModuleScope | None] = {}
         self.transforms: frozenset[str] = frozenset()

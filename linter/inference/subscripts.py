@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import elements, named_tuples, number_ranges, operators, own_dicts
+from stridelint.linter.inference import elements, named_tuples, number_ranges, operators, own_dicts, sample_steps
 from stridelint.linter.inference.attributes import as_tensor, find_method
 from stridelint.linter.inference.dispatch import call_function, call_value, evaluate
 from stridelint.linter.inference.iteration import items_of
@@ -167,6 +167,7 @@ def tensor_item(path: Path, tensor: TensorValue, index: Value, node: cst.CSTNode
         return _advanced(path, tensor, parts, node)
     if not all(_is_basic(part) for part in parts):
         return _copy_or_view(path, tensor)
+    sample_steps.sliced(path, tensor, parts)
     base = geometry_of(path, tensor)
     geometry = None if base is None else basic_geometry(base, parts)
     step = "is sliced here" if any(isinstance(part, Slice) and not _is_whole(part) for part in parts) else ""

@@ -97,7 +97,9 @@ class _Runs:
             raise
         finally:
             given = tuple(Parameter(name, choice.text, Site(choice.node)) for choice in chosen for name in choice.names)
-            self.runs.append(TestRun(given, tuple(path.assertions), tuple(path.recorded), path.confidence))
+            self.runs.append(
+                TestRun(given, tuple(path.assertions), tuple(path.recorded), path.confidence, tuple(path.sample_steps))
+            )
 
 
 def _call(

@@ -48,11 +48,14 @@ class Constant(Value):
     """A Python number, string, bytes, bool, None or Ellipsis.
 
     origin: the tensor or array whose size it is, and the axis.
+    along: it hangs on the index or the number of samples of this batch, which has one; and by how much it grows from one to the
+        next, where that is known.
     """
 
     def __init__(self, value: Any, origin: tuple[Value, int] | None = None) -> None:
         self.value = value
         self.origin = origin
+        self.along: tuple[Value, int | None] | None = None
 
 
 class SizeValue(Value):

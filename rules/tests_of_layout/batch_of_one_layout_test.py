@@ -11,10 +11,10 @@ from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.facts import Dim
 from stridelint.rules.contract.layout import RANK_OF
-from stridelint.rules.events import Assertion, Operand, TensorEvent, TestEvent, TestRun
+from stridelint.rules.events import Assertion, Operand, TensorEvent, TestEvent
 from stridelint.rules.findings import quoted, story
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
-from stridelint.rules.tests_of_layout import subject
+from stridelint.rules.tests_of_layout import subject, untaken_steps
 from stridelint.rules.tests_of_layout.subject import Sight
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ class BatchOfOneLayoutTest(Rule):
     """
     What it does:
         Finds tests of a layout in which the batch size is always 1, and where that hides something: the only assertion is
-        about `stride(0)`, the code under test gives `as_strided` a step from sample to sample that is not the tensor's, or
+        about `stride(0)`, the code under test gives `as_strided` a step from sample to sample that is not the tensor's, or computes
+        offsets with one (`i * step`) at which samples would overlap, or
         `is_contiguous(memory_format=torch.channels_last)` is asserted of `hwc.permute(2, 0, 1)[None]`, which convolution and
         pooling take for row-major.
 
@@ -56,7 +57,7 @@ class BatchOfOneLayoutTest(Rule):
     code = "TLC203"
     name = "batch-of-one-layout-test"
     severity = Severity.WARNING
-    words = ("stride(", "as_strided", "is_contiguous")
+    words = ("stride(", "as_strided", "is_contiguous", "channels_last")
     ops = subject.CONVERSIONS | {"as_strided"}
 
     VALID = (
@@ -207,13 +208,17 @@ def test_relu_keeps_channels_last():
             return
         yield from self._batch_strides(test)
         yield from self._untaken_steps(test)
+        yield from self._offsets(test)
         yield from self._contiguous(test)
 
     def _batch_strides(self, test: TestEvent) -> Iterator[Finding]:
         layout = [(each, run) for run in test.runs for each in run.assertions if each.kind in subject.LAYOUT_KINDS]
         if not layout or not (subject.speaks_of_layout(test) or any(map(subject.converts, test.runs))):
             return
-        if not all(subject.is_batch_stride(each) and each.holds and _batch(each.tensors[0]) == 1 for each, _ in layout):
+        if not all(
+            subject.is_batch_stride(each) and each.holds and untaken_steps.batch(each.tensors[0]) == 1
+            for each, _ in layout
+        ):
             return
         first = layout[0][0]
         if subject.sight(first.tensors[0], "") is not Sight.TELLING or subject.queries_layout_otherwise(
@@ -232,7 +237,7 @@ def test_relu_keeps_channels_last():
             return
         found: list[tuple[Assertion, TensorEvent, Operand, Dim, Dim]] = []
         for run in test.runs:
-            untaken = _untaken(run)
+            untaken = untaken_steps.by_stride(run)
             if untaken is None:
                 return
             found.append(untaken)
@@ -244,12 +249,26 @@ def test_relu_keeps_channels_last():
         claim = Claim(Kind.IGNORES_BATCH_STRIDE, events=(event,))
         yield self._finding(test, assertion, message, min(_confidence(test), event.confidence), images, claim)
 
+    def _offsets(self, test: TestEvent) -> Iterator[Finding]:
+        found = [untaken_steps.by_offset(run) for run in test.runs] if subject.speaks_of_layout(test) else []
+        if not found or found[0] is None or None in found:
+            return
+        assertion, step = found[0]
+        message = (
+            f"{quoted(step.batch, 'the batch')} is a batch of one, so the step of {step.step} from sample to sample, by which offsets are "
+            f"computed, is never taken (a sample takes {step.taken}); test with N > 1"
+        )
+        claim = subject.asked(Kind.IGNORES_BATCH_STRIDE, [untaken_steps.format_asked(step.batch, assertion)])
+        yield self._finding(test, assertion, message, _confidence(test), step.batch, claim)
+
     def _contiguous(self, test: TestEvent) -> Iterator[Finding]:
         if subject.sees_layout_otherwise(test):
             return
         for check in subject.checks(test):
             tensors = [each.tensors[0] for each in check.assertions]
-            if all(_batch(tensor) == 1 for tensor in tensors) and all(sight is Sight.TELLING for sight in check.sights):
+            if all(untaken_steps.batch(tensor) == 1 for tensor in tensors) and all(
+                sight is Sight.TELLING for sight in check.sights
+            ):
                 name = quoted(tensors[0], "the asserted tensor")
                 message = (
                     f"{name} is a batch of one in every run: is_contiguous ignores stride(0), by which convolution, pooling and cat "
@@ -282,11 +301,6 @@ def test_relu_keeps_channels_last():
         return subject.telling_fix(finding, code, lambda rank: {0: 2}, "test with a batch of two", ("stride",))
 
 
-def _batch(operand: Operand) -> Dim | None:
-    shape = operand.facts.shape
-    return shape[0] if shape is not None and len(shape) in (4, 5) else None
-
-
 def _is_taken_for_row_major(assertion: Assertion) -> bool:
     """The channels_last format that is asserted is not the one that torch suggests for the tensor."""
     wanted = str(assertion.arguments.get("memory_format"))
@@ -295,34 +309,3 @@ def _is_taken_for_row_major(assertion: Assertion) -> bool:
 
 def _confidence(test: TestEvent) -> Confidence:
     return min(run.confidence for run in test.runs)
-
-
-def _untaken(run: TestRun) -> tuple[Assertion, TensorEvent, Operand, Dim, Dim] | None:
-    """A wrong first step given to as_strided that this run cannot notice, and the assertion about its result."""
-    for event in run.events:
-        size, stride, images = (
-            event.arguments.get("size"),
-            event.arguments.get("stride"),
-            event.tensors[0] if event.tensors else None,
-        )
-        if (
-            event.op != "as_strided"
-            or images is None
-            or not isinstance(size, tuple)
-            or not isinstance(stride, tuple)
-            or not size
-            or not stride
-        ):
-            continue
-        own = images.facts.strides
-        if _batch(images) != 1 or size[0] != 1 or not subject.is_channels_last(images) or own is None:
-            continue
-        given, right = stride[0], own[0]
-        if not isinstance(given, int) or not isinstance(right, int) or given == right:
-            continue
-        for assertion in run.assertions:
-            if assertion.kind in subject.VALUE_KINDS and any(
-                each.facts.storage == images.facts.storage for each in assertion.tensors
-            ):
-                return assertion, event, images, given, right
-    return None

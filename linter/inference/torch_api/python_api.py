@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference import elements
+from stridelint.linter.inference import elements, sample_steps
 from stridelint.linter.inference.attributes import attribute, hold
 from stridelint.linter.inference.dispatch import call_value
 from stridelint.linter.inference.iteration import items_of
@@ -41,7 +41,7 @@ def range_(call: Call) -> Value:
     if values and None not in values:
         numbers = range(*[value for value in values if value is not None][:3]) if 0 not in values[2:3] else range(0)
         if not numbers[MAX_RANGE:]:  # there may be more than `len` can count
-            return Sequence([Constant(each) for each in numbers], "list")
+            return Sequence(sample_steps.indices(call.args.positional[:2][-1], numbers), "list")
         return Sequence(None, "list", lambda: SizeValue(sizes.Size.fresh("index")))
     return Sequence(None, "list", lambda: SizeValue(sizes.Size.fresh("index")))
 
@@ -60,8 +60,10 @@ def enumerate_(call: Call) -> Value:
     """`enumerate(x)`."""
     value = call.get(0, "iterable")
     items, exhaustive = items_of(call.path, value) if value is not None else ([], False)
-    if exhaustive:
-        return Sequence([Sequence([Constant(index), each]) for index, each in enumerate(items)], "list")
+    start = as_int(call.get(1, "start") or Constant(0))
+    if exhaustive and start is not None:
+        numbered = enumerate(items, start)
+        return Sequence([Sequence([sample_steps.index_of(value, index), each]) for index, each in numbered], "list")
     if not items:
         return Sequence(None)
     first = items[0]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
+from stridelint.linter.inference import sample_steps
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api import raw_memory
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
@@ -315,6 +316,7 @@ def as_strided(call: Call) -> Value:
     )
     result = view_of(call.path, call.tensor, geometry, call.node, "gets these strides here")
     raw_memory.laid_over(call.path, call.tensor, shape, strides, call, result)
+    sample_steps.strided(call.path, call.tensor, call.get(2, "storage_offset"))
     emitted(
         call,
         result,
