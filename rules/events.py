@@ -150,7 +150,8 @@ class TensorEvent:
     numbers: between which numbers those of the result lie before a dtype has to hold them, where code does not mean to wrap.
     distributed: where the DistributedDataParallel was made within whose call it happens.
     following: what is done at once with the result, or what tells; see `then`.
-    transforms: "vmap", "compile" (as one graph), around the call.
+    transforms: "vmap", "compile" (as one graph), "grad", around the call.
+    layout_using: what comes of the result's layout, or what tells; see `layout_use`.
     confidence: of the path the event lies on; a rule's finding is never surer than this.
     """
 

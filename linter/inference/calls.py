@@ -190,7 +190,7 @@ def _called(
     scope = Scope(function.scope)
     scope.owner = function.owner or function.scope.owner
     if function.transforms:
-        args = transforms.mapped(path, function, args)
+        args = transforms.arguments(path, function, args)
     if not bind(path, scope, function, args):
         return Unknown("arguments")
     scope.defaulted = set(args.defaulted)
@@ -203,8 +203,9 @@ def _called(
     frame.at_yield = at_yield
     outs.enter(path, frame, scope)
     saved, path.discarded, claim = path.grad_mode, None, path.claim
-    around, path.transforms = path.transforms, path.transforms | {each.kind for each in function.transforms}
-    mode = decorators.grad_mode_of(path, function)
+    kinds = frozenset(each.kind for each in function.transforms)
+    around, path.transforms = path.transforms, path.transforms | kinds
+    mode = decorators.grad_mode_of(path, function) or (GradMode(True) if "grad" in kinds else None)
     path.frames.append(frame)
     try:
         if mode is not None:
@@ -214,7 +215,7 @@ def _called(
             frame.claim = None if claim.nested or claim.compared else claim
         around_it = decorators.contexts_around(path, function)
         result = contexts.inside(path, around_it, lambda: _run(path, scope, function, frame))
-        return transforms.gathered(path, result) if "vmap" in {each.kind for each in function.transforms} else result
+        return transforms.result(path, kinds, result) if kinds else result
     finally:
         path.frames.pop()
         if mode is not None:

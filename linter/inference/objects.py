@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Transform:
-    """What runs a function in another way: "vmap" (over these axes of its arguments) or "compile" (as one graph)."""
+    """What runs a function in another way: "vmap", over the axes `argument` of its arguments, "grad", to differentiate with respect to the
+    arguments of these numbers, or "compile", as one graph."""
 
     kind: str
-    in_dims: Value | None = None
+    argument: Value | None = None
 
 
 class Transformer(Value):

@@ -1,10 +1,10 @@
-"""Functions that run under vmap or torch.compile."""
+"""Functions that run under vmap, grad or torch.compile."""
 
 from __future__ import annotations
 
 import libcst as cst
 
-from stridelint.linter.inference.attributes import as_tensor, decorator_names
+from stridelint.linter.inference.attributes import as_tensor, decorator_names, find_method
 from stridelint.linter.inference.objects import (
     Arguments,
     BoundMethod,
@@ -20,6 +20,7 @@ from stridelint.linter.inference.torch_api.registry import Call, functions
 from stridelint.linter.inference.values import (
     Constant,
     External,
+    Mapping,
     Sequence,
     TensorValue,
     Unknown,
@@ -29,24 +30,30 @@ from stridelint.linter.inference.values import (
 )
 from stridelint.rules.contract.facts import TensorFacts
 
-DECORATORS = frozenset({"compile", "vmap", "partial"})
+DECORATORS = frozenset({"compile", "vmap", "partial", "grad", "grad_and_value", "jacrev", "hessian"})
 
 
 def transformed(target: Value | None, transform: Transform | None) -> Value:
-    """What `torch.compile(target)` or `vmap(target)` returns."""
+    """What `torch.compile(target)`, `vmap(target)` or `grad(target)` returns."""
     if transform is None:
         return target or Unknown("transformed")
     if isinstance(target, Function):
-        made = target.copy()
-        made.transforms = (*target.transforms, transform)
-        return made
+        return _function(target, transform)
     if isinstance(target, BoundMethod) and target.function is not None:
-        inner = transformed(target.function, transform)
-        if isinstance(inner, Function):
-            return BoundMethod(target.receiver, target.name, inner, target.cls)
+        return BoundMethod(target.receiver, target.name, _function(target.function, transform), target.cls)
     if isinstance(target, Instance) and transform.kind == "compile":
         target.transforms = (transform,)
+    elif isinstance(target, Instance) and target.is_module:
+        forward = find_method(target, "forward")
+        if forward is not None:
+            return BoundMethod(target, "forward", _function(forward, transform))
     return target if target is not None and transform.kind == "compile" else Unknown("transformed")
+
+
+def _function(target: Function, transform: Transform) -> Function:
+    made = target.copy()
+    made.transforms = (*target.transforms, transform)
+    return made
 
 
 def decorated(path: Path, node: cst.CSTNode, wrapper: Value, function: Value) -> Value | None:
@@ -64,17 +71,24 @@ def decorated(path: Path, node: cst.CSTNode, wrapper: Value, function: Value) ->
     return None
 
 
-def mapped(path: Path, function: Function, args: Arguments) -> Arguments:
-    """The arguments that a function under vmap sees: slices of those it is called with."""
-    for transform in function.transforms:
+def arguments(path: Path, function: Function, args: Arguments) -> Arguments:
+    """What a function sees that runs in another way: under vmap slices, under grad tensors that require grad."""
+    first = 1 if _has_receiver(function) else 0
+    for transform in reversed(function.transforms):
         if transform.kind == "vmap":
-            first = 1 if _has_receiver(function) else 0
             values = [
-                value if index < first else _slice(path, value, _axis(transform.in_dims, index - first))
+                value if index < first else _slice(path, value, _dims(transform.argument, index - first))
                 for index, value in enumerate(args.positional)
             ]
-            keywords = {name: _slice(path, value, 0) for name, value in args.keywords.items()}
+            keywords = {name: _slice(path, value, _ALL) for name, value in args.keywords.items()}
             args = Arguments(values, keywords, args.nodes, args.unknown_star, args.defaulted)
+        elif transform.kind == "grad":
+            wanted = _argnums(transform.argument)
+            values = [
+                _differentiated(path, value) if index - first in wanted else value
+                for index, value in enumerate(args.positional)
+            ]
+            args = Arguments(values, args.keywords, args.nodes, args.unknown_star, args.defaulted)
     return args
 
 
@@ -85,19 +99,32 @@ def _has_receiver(function: Function) -> bool:
     )
 
 
-def _axis(in_dims: Value | None, index: int) -> int | None:
-    """The axis of an argument that is mapped over; None if it is not, or that is not known."""
-    if in_dims is None:
-        return 0
+_ALL = Constant(0)
+
+
+def _dims(in_dims: Value | None, index: int) -> Value:
+    """Over which axes vmap maps of an argument."""
     if isinstance(in_dims, Sequence):
-        item = in_dims.items[index] if in_dims.items is not None and index < len(in_dims.items) else None
-        return None if is_none(item) else as_int(item)
-    return as_int(in_dims) if isinstance(in_dims, Constant) else None
+        items = in_dims.items
+        return items[index] if items is not None and index < len(items) else Unknown("axes")
+    return _ALL if in_dims is None else in_dims
 
 
-def _slice(path: Path, value: Value, axis: int | None) -> Value:
-    if axis is None:
+def _slice(path: Path, value: Value, dims: Value) -> Value:
+    """A slice of an argument: of all tensors in it, unless its axes are given for each."""
+    if is_none(dims):
         return value
+    if isinstance(value, Mapping) and not value.open:
+        each = dims.entries if isinstance(dims, Mapping) else dict.fromkeys(value.entries, dims)
+        return Mapping({key: _slice(path, held, each.get(key, Unknown())) for key, held in value.entries.items()})
+    if isinstance(value, Sequence) and value.items is not None:
+        held = [_slice(path, item, _dims(dims, index)) for index, item in enumerate(value.items)]
+        sliced = Sequence(held, value.kind)
+        sliced.fields = value.fields
+        return sliced
+    axis = as_int(dims) if isinstance(dims, Constant) else None
+    if axis is None or isinstance(value, (Mapping, Sequence)):
+        return Unknown("slice")
     if isinstance(value, Unknown):
         value = as_tensor(path, value)
     if not isinstance(value, TensorValue):
@@ -108,11 +135,36 @@ def _slice(path: Path, value: Value, axis: int | None) -> Value:
     return part
 
 
-def gathered(path: Path, result: Value) -> Value:
-    """What a function under vmap returns: the results for all slices together."""
-    if not isinstance(result, TensorValue):
-        return Unknown("vmap")
-    facts = result.facts
+def _argnums(value: Value | None) -> tuple[int, ...]:
+    """Which arguments are differentiated: the first, unless others are named."""
+    if isinstance(value, Sequence):
+        return tuple(number for each in value.items or () if (number := as_int(each)) is not None)
+    number = 0 if value is None else as_int(value)
+    return () if number is None else (number,)
+
+
+def _differentiated(path: Path, value: Value) -> Value:
+    """The tensors of an argument, as they are while gradients with respect to them are computed."""
+    if isinstance(value, Mapping):
+        held = {key: _differentiated(path, each) for key, each in value.entries.items()}
+        return Mapping(held, value.open)
+    if isinstance(value, Sequence) and value.items is not None:
+        return Sequence([_differentiated(path, each) for each in value.items], value.kind)
+    if not isinstance(value, TensorValue) or value.facts.kind not in ("float", "complex"):
+        return value
+    value.prove()
+    wrapped = TensorValue(path.facts(value).but(requires_grad=True, is_leaf=False), value.story)
+    wrapped.base, wrapped.name, wrapped.batched = value, value.name, value.batched
+    return wrapped
+
+
+def result(path: Path, kinds: frozenset[str], inner: Value) -> Value:
+    """What a transformed function returns: under vmap the results for all slices together, under grad gradients."""
+    if "vmap" not in kinds and "grad" not in kinds:
+        return inner
+    if not isinstance(inner, TensorValue) or "grad" in kinds:
+        return Unknown("transformed")
+    facts = inner.facts
     return path.tensor(
         TensorFacts(dtype=facts.dtype, kind=facts.kind, device=facts.device, requires_grad=facts.requires_grad)
     )
