@@ -194,6 +194,39 @@ shown = torch.where(inside, back.to(memory_format=torch.channels_last), images)
         if event.form is Form.INPLACE or event.out is not None or len(event.tensors) < 2:
             return
         formats = [_format(operand.facts) for operand in event.tensors]
+""",
+            safe=False,
+        ),
+        Invalid(
+            """\
+import torch
+
+x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+inside, mask = torch.rand(2, 3, 4, 5) > 0.5, torch.rand(3, 4, 5) > 0.5
+kept = torch.where(inside, x, 0.0)
+rest = torch.where(mask, 0.0, x)
+""",
+            (
+                (
+                    5,
+                    8,
+                    "result of 'torch.where(inside, x, 0.0)' is row-major because 'inside' comes first; "
+                    "with 'inside' in channels_last, too, it is channels_last",
+                ),
+                (
+                    6,
+                    8,
+                    "result of 'torch.where(mask, 0.0, x)' is row-major because 'mask' comes first; "
+                    "with the axes of 'mask' in the order of those of 'x' it is channels_last",
+                ),
+            ),
+            fixed="""\
+import torch
+
+x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+inside, mask = torch.rand(2, 3, 4, 5) > 0.5, torch.rand(3, 4, 5) > 0.5
+kept = torch.where(inside.to(memory_format=torch.channels_last), x, 0.0)
+rest = torch.where(mask, 0.0, x)
         pair = _differing(formats)
         if pair is None:
             return
@@ -205,7 +238,7 @@ shown = torch.where(inside, back.to(memory_format=torch.channels_last), images)
         confidence = min(sure, *(each[1] for each in formats if each is not None))
         message = (
             f"result of '{event.text}' is {name} because {quoted(first, 'its first operand')} comes first; "
-            f"with {quoted(other, 'the other operand')} first it is {_name(formats[pair[1]])}"
+            f"with {_otherwise(event, first, other, _name(formats[pair[1]]))} it is {_name(formats[pair[1]])}"
         )
         yield found(self, event, message, confidence=confidence, about=(first, other), claim=Claim(Kind.ORDER_DECIDES))
 
@@ -218,6 +251,8 @@ shown = torch.where(inside, back.to(memory_format=torch.channels_last), images)
             return None
         node = code.expression(event.site)
         formats = [_format(operand.facts) for operand in event.tensors]
+        if event.layout_use <= LayoutUse.STATED:
+            confidence = Confidence.POSSIBLE
         places = _differing(formats)
         if node is None or places is None or _name(formats[places[0]]) != "row-major":
             return None
@@ -225,7 +260,8 @@ shown = torch.where(inside, back.to(memory_format=torch.channels_last), images)
             return None
         pair, swap = edits.operands(node), edits.swapped(code, node)
         if event.op in COMMUTATIVE and len(event.tensors) == 2 and pair is not None and swap is not None:
-            safe = code.together(node, event.tensors) and edits.any_order(*pair)
+            unseen = event.layout_use is LayoutUse.EXACT
+            safe = unseen and code.together(node, event.tensors) and edits.any_order(*pair)
             return edits.Fix("swap the operands", (swap,), safe)
         first = event.tensors[places[0]]
         convert = tensor_edits.to_format(code, first, _name(formats[places[1]]))
@@ -249,6 +285,16 @@ def _operands(event: TensorEvent) -> list[TensorFacts | Scalar]:
 
 
 def _format(facts: TensorFacts) -> tuple[str, Confidence] | None:
+def _otherwise(event: TensorEvent, first: Operand, other: Operand, wanted: str) -> str:
+    """What makes the result come out in the other operand's format; a condition cannot change places with a value."""
+    name = quoted(other, "the other operand")
+    if first is not event.arguments.get("condition"):
+        return f"{name} first"
+    if first.facts.rank in FORMATS:
+        return f"{quoted(first, 'the condition')} in {wanted}, too,"
+    return f"the axes of {quoted(first, 'the condition')} in the order of those of {name}"
+
+
     """The format a tensor of rank 4 or 5 is in, where it is in one of them only; ("row-major" for lower ranks)."""
     if facts.rank is None or facts.strides is None:
         return None

@@ -13,7 +13,7 @@ from stridelint.rules.contract.dtypes import DTYPES
 from stridelint.rules.contract.facts import Dims
 from stridelint.rules.contract.sizes import Size
 from stridelint.rules.events import Form, Operand, TensorEvent
-from stridelint.rules.findings import found, tuple_text
+from stridelint.rules.findings import found, quoted, tuple_text
 from stridelint.rules.layout import screening
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
 
@@ -81,17 +81,20 @@ z = x.view_as(torch.rand(6, 20))
                 (
                     4,
                     8,
-                    "'x.view(2, -1)' raises: its strides (60, 1, 15, 3) do not allow this view of shape (2, 3, 4, 5); use .reshape(...)",
+                    "'x.view(2, -1)' raises: 'x' has shape (2, 3, 4, 5) and strides (60, 1, 15, 3),"
+                    " which do not allow this view; use .reshape(...)",
                 ),
                 (
                     5,
                     5,
-                    "'x.clone().view(6, 20)' raises: its strides (60, 1, 15, 3) do not allow this view of shape (2, 3, 4, 5); use .reshape(...)",
+                    "'x.clone().view(6, 20)' raises: 'x.clone()' has shape (2, 3, 4, 5) and strides (60, 1, 15, 3),"
+                    " which do not allow this view; use .reshape(...)",
                 ),
                 (
                     6,
                     5,
-                    "'x.view_as(torch.rand(6, 20))' raises: its strides (60, 1, 15, 3) do not allow this view of shape (2, 3, 4, 5); use .reshape(...)",
+                    "'x.view_as(torch.rand(6, 20))' raises: 'x' has shape (2, 3, 4, 5) and strides (60, 1, 15, 3),"
+                    " which do not allow this view; use .reshape(...)",
                 ),
             ),
             fixed="""\
@@ -114,7 +117,8 @@ y = (x + 1).view(-1)  # one row
                 (
                     4,
                     5,
-                    "'(x + 1).view(-1)' raises: its strides (1, 4) do not allow this view of shape (4, 3); use .reshape(...)",
+                    "'(x + 1).view(-1)' raises: '(x + 1)' has shape (4, 3) and strides (1, 4),"
+                    " which do not allow this view; use .reshape(...)",
                 ),
             ),
             fixed="""\
@@ -199,8 +203,8 @@ def rows(images):
         _, raises = questions.view(source.facts, shape)
         if raises.answer is Answer.YES:
             message = (
-                f"'{event.text}' raises: its strides {tuple_text(source.facts.strides)} do not allow this view of shape "
-                f"{tuple_text(source.facts.shape)}; use .reshape(...)"
+                f"'{event.text}' raises: {quoted(source)} has shape {tuple_text(source.facts.shape)} and strides "
+                f"{tuple_text(source.facts.strides)}, which do not allow this view; use .reshape(...)"
             )
             yield found(
                 self, event, message, confidence=raises.confidence, about=(source,), claim=claims.raises(NO_VIEW)
