@@ -251,8 +251,6 @@ rest = torch.where(mask, 0.0, x)
             return None
         node = code.expression(event.site)
         formats = [_format(operand.facts) for operand in event.tensors]
-        if event.layout_use <= LayoutUse.STATED:
-            confidence = Confidence.POSSIBLE
         places = _differing(formats)
         if node is None or places is None or _name(formats[places[0]]) != "row-major":
             return None
@@ -260,8 +258,7 @@ rest = torch.where(mask, 0.0, x)
             return None
         pair, swap = edits.operands(node), edits.swapped(code, node)
         if event.op in COMMUTATIVE and len(event.tensors) == 2 and pair is not None and swap is not None:
-            unseen = event.layout_use is LayoutUse.EXACT
-            safe = unseen and code.together(node, event.tensors) and edits.any_order(*pair)
+            safe = code.together(node, event.tensors) and edits.any_order(*pair)
             return edits.Fix("swap the operands", (swap,), safe)
         first = event.tensors[places[0]]
         convert = tensor_edits.to_format(code, first, _name(formats[places[1]]))
