@@ -9,7 +9,7 @@ from stridelint.linter import fixing_files, run as runner, source
 from stridelint.linter.config import ConfigError
 from stridelint.linter.findings import Report, Reported
 from stridelint.linter.suppress_adding import added, grouped
-from stridelint.linter.telling import tell
+from stridelint.linter.telling import counted, tell
 from stridelint.rules.unused_suppression import UnusedSuppression
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def add(report: Report, jobs: Iterable[Job]) -> Report:
             tell(f"{path}: left as it is: the file is none of those that are checked")
         except (source.Unreadable, fixing_files.NotWritten) as error:
             tell(f"{path}: left as it is: {error}")
-    tell(f"added noqa for {_count(len(hidden), 'finding')} in {_count(files, 'file')}")
+    tell(f"added noqa for {counted(len(hidden), 'finding')} in {counted(files, 'file')}")
     gone = {_key(each) for each in hidden}
     return report._replace(
         findings=tuple(each for each in report.findings if _key(each) not in gone),
@@ -57,7 +57,3 @@ def add(report: Report, jobs: Iterable[Job]) -> Report:
 
 def _key(finding: Reported) -> tuple[object, ...]:
     return finding.path, finding.line, finding.column, finding.end_line, finding.end_column, finding.code
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

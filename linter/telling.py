@@ -1,4 +1,4 @@
-"""What a run says on standard error, beside its report."""
+"""What a run says on standard error, beside its report, and how people count."""
 
 from __future__ import annotations
 
@@ -10,3 +10,8 @@ def tell(text: str) -> None:
     from stridelint.linter.reports.escaping import line
 
     print(f"stridelint: {line(text)}", file=sys.stderr, flush=True)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 file", "2 files"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

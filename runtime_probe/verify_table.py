@@ -12,6 +12,7 @@ from stridelint.rules.contract.dtypes import MEASURED
 from stridelint.rules.contract.verdict import Verdict
 from stridelint.runtime_probe.facts_of_tensor import facts_of
 from stridelint.runtime_probe.harvest_calls import Outcome, attempt, same_values
+from stridelint.runtime_probe.harvest_clauses import given
 from stridelint.runtime_probe.verify_calls import Case, case
 from stridelint.runtime_probe.verify_draw import Draw, Report
 
@@ -22,12 +23,8 @@ def _outs(made: Case) -> list[Any]:
     return [torch.zeros(r.shape, dtype=r.dtype) for r in made.functional.results]
 
 
-def _given(outs: list[Any]) -> Any:
-    return outs[0] if len(outs) == 1 else tuple(outs)
-
-
 def _run(made: Case, outs: list[Any], **extra: Any) -> Outcome:
-    return attempt(made.call.fresh(), out=_given(outs), **extra)
+    return attempt(made.call.fresh(), out=given(outs), **extra)
 
 
 def _describe(made: Case, *more: object) -> list[object]:
@@ -133,7 +130,7 @@ def out_grads(draw: Draw, report: Report) -> None:
         verdict = out_contract.out_grad_clause(made.variant, made.operator.name, facts_of(outs[0]), Answer.of(grad))
     if len(outs) > 1 and with_out and not outs[0].requires_grad:
         return
-    outcome = attempt(call, grad=grad, out=_given(outs))
+    outcome = attempt(call, grad=grad, out=given(outs))
     if verdict.effect == "gradient":
         verdict = Verdict(Answer.NO)
     _compare(report, "out requires grad", verdict, outcome, rebound, with_out, chosen, "grad" if grad else "no_grad")
@@ -157,7 +154,7 @@ def out_memory(draw: Draw, report: Report) -> None:
     call = made.call.mapped(lambda key, t: source if key == name else t.clone())
     placed = Case(made.operator, made.variant, call, made.functional)
     verdict = out_contract.overlap_clause(made.variant, placed.arguments, facts_of(outs[0]), facts_of(result))
-    outcome = attempt(call, out=_given(outs))
+    outcome = attempt(call, out=given(outs))
     actual = "raises" if outcome.error else "" if all(map(same_values, outs, functional)) else "wrong"
     lucky = verdict.effect == "wrong" and actual == ""
     if verdict.violated is not Answer.UNKNOWN and verdict.effect != "either" and not lucky:

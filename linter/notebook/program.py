@@ -73,11 +73,6 @@ def read(data: bytes) -> Program:
     return _Builder(notebook["cells"]).program()
 
 
-def text_of(file: source.Source) -> str:
-    """The Python text of a file, notebook or not. Raises Unreadable."""
-    return read(file.data).text if file.is_notebook else file.text
-
-
 def _notebook(data: bytes) -> dict[str, Any]:
     try:
         notebook = json.loads(source.decode(data))

@@ -9,6 +9,7 @@ from stridelint.linter.findings import Report, Reported, Verdict
 from stridelint.linter.reports.cutting import part
 from stridelint.linter.reports.escaping import line, visible
 from stridelint.linter.statistics import PHASES, Statistics
+from stridelint.linter.telling import counted
 
 if TYPE_CHECKING:
     from stridelint.linter.reports.context import Context
@@ -104,7 +105,7 @@ def _statistics(report: Report) -> Iterator[str]:
 def _times(times: Statistics, checked: int) -> Iterator[str]:
     """Where the time went. The phases of several processes add up to more than the run took."""
     yield ""
-    yield f"{times.seconds:9.3f} s in all; the outcome of {times.cached} of {_count(checked, 'file')} was known"
+    yield f"{times.seconds:9.3f} s in all; the outcome of {times.cached} of {counted(checked, 'file')} was known"
     for name, seconds in times.phases.items():
         yield f"{seconds:9.3f} s {PHASES[name]}"
     for code, seconds in times.rules.items():
@@ -116,8 +117,8 @@ def summary(report: Report) -> str:
     """What the run came to, in one line."""
     number = len(report.findings)
     files = len({finding.path for finding in report.findings})
-    text = f"Found {_count(number, 'finding')} in {_count(files, 'file')}" if number else "No findings"
-    details = [f"{_count(report.checked, 'file')} checked"]
+    text = f"Found {counted(number, 'finding')} in {counted(files, 'file')}" if number else "No findings"
+    details = [f"{counted(report.checked, 'file')} checked"]
     if report.fixed:
         details.insert(0, f"{report.fixed} fixed")
     if report.skipped:
@@ -127,7 +128,7 @@ def summary(report: Report) -> str:
     if report.has_baseline:
         details.append(f"{len(report.known)} in the baseline")
     if report.excluded:
-        details.append(f"{_count(report.excluded, 'file')} excluded")
+        details.append(f"{counted(report.excluded, 'file')} excluded")
     verdicts = [finding.probe.verdict for finding in report.findings if finding.probe is not None]
     details += [f"{verdicts.count(kind)} {kind}" for kind in _VERDICTS if kind in verdicts]
     return f"{text} ({', '.join(details)})."
@@ -145,10 +146,6 @@ def _fixable(report: Report, unsafe: bool) -> str:
     if not safe:
         return f"{every} fixable with --fix --unsafe-fixes, none with --fix alone."
     return f"{safe} fixable with --fix{', ' if more else ''}{more}."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _paint(style: str, text: str) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from stridelint.linter.telling import counted
 from stridelint.linter.tracing import CONFIRMED, REFUTED, UNJUDGED, UNREACHED, Traced
 
 _MOST_PLACES = 30
@@ -37,7 +38,7 @@ def render_text(traced: Traced) -> Iterator[str]:
     yield _summary(traced)
     if traced.failures:
         yield (
-            f"The trace failed at {_count(traced.failures, 'call')}, which it did not judge; the program was not affected. "
+            f"The trace failed at {counted(traced.failures, 'call')}, which it did not judge; the program was not affected. "
             f"Please report it: {traced.failure}"
         )
     if not traced.ended:
@@ -55,7 +56,7 @@ def _findings(traced: Traced) -> Iterator[str]:
         yield from _finding(finding)
         yield f"    trace: {verdict}: {finding['trace']['reason']}"
     if hidden:
-        yield f"{_count(hidden, 'finding')} in files of which nothing ran (--format json lists them)."
+        yield f"{counted(hidden, 'finding')} in files of which nothing ran (--format json lists them)."
 
 
 def _finding(finding: dict[str, Any], indent: str = "") -> Iterator[str]:
@@ -68,12 +69,8 @@ def _finding(finding: dict[str, Any], indent: str = "") -> Iterator[str]:
 def _summary(traced: Traced) -> str:
     verdicts = Counter(each["trace"]["verdict"] for each in traced.findings)
     told = ", ".join(f"{verdicts[each]} {each}" for each in (CONFIRMED, REFUTED, UNREACHED, UNJUDGED) if verdicts[each])
-    checked = f"{_count(len(traced.findings), 'finding')} by check" + (f" ({told})" if told else "")
+    checked = f"{counted(len(traced.findings), 'finding')} by check" + (f" ({told})" if told else "")
     return (
-        f"{checked}, {_count(len(traced.hazards), 'hazard')} only in this run; {_count(traced.calls, 'call')} of torch at "
-        f"{_count(traced.places, 'place')}, {traced.judged} judged."
+        f"{checked}, {counted(len(traced.hazards), 'hazard')} only in this run; {counted(traced.calls, 'call')} of torch at "
+        f"{counted(traced.places, 'place')}, {traced.judged} judged."
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -14,7 +14,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 from stridelint.linter import screen, source
 from stridelint.linter.inference.bare_nodes import Unsupported
 from stridelint.linter.inference.bare_tree import BareTree
-from stridelint.rules.forms.walking import children, source_code, walk
+from stridelint.rules.forms.walking import Parents, source_code, walk
 
 
 class Place(NamedTuple):
@@ -57,20 +57,15 @@ class Tree:
             self._places = _Exact(text)
         self.is_bare = isinstance(self._places, _Bare)
         self.module = self._places.module
-        self._parents = {id(child): node for node in walk(self.module) for child in children(node)}
+        self._parents = Parents(self.module)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node directly above."""
-        return self._parents.get(id(node))
+        return self._parents.of(node)
 
     def above(self, node: cst.CSTNode) -> list[cst.CSTNode]:
         """A node and all above it, innermost first."""
-        found: list[cst.CSTNode] = []
-        each: cst.CSTNode | None = node
-        while each is not None:
-            found.append(each)
-            each = self.parent(each)
-        return found
+        return [node, *self._parents.above(node)]
 
     def at(self, line: int, column: int) -> cst.CSTNode | None:
         """The innermost expression, or name of a parameter, around a character, or around the one before it."""

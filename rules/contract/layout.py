@@ -46,14 +46,6 @@ def contiguous_strides(shape: Ints) -> Ints:
     return tuple(reversed(strides))
 
 
-def channels_last_strides(shape: Ints) -> Ints | Raises:
-    """Strides of a channels-last tensor of rank 4 or 5; sizes of 0 multiply as they are (`get_channels_last_strides_2d`)."""
-    memory_format = {4: CHANNELS_LAST, 5: CHANNELS_LAST_3D}.get(len(shape))
-    if memory_format is None:
-        return Raises("required rank 4 tensor to use channels_last format")
-    return format_strides(shape, memory_format)
-
-
 def format_strides(shape: Ints, memory_format: str) -> Ints | Raises:
     """Strides of a new tensor of a memory format (`at::empty`); an error where the rank does not fit."""
     if memory_format == CONTIGUOUS:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from stridelint.rules.events import Operand, Site
+from stridelint.rules.forms.walking import Parents
 
 Node = cst.BaseExpression | cst.BaseSmallStatement
 Function = cst.FunctionDef | cst.Lambda
@@ -44,13 +45,7 @@ class Code:
 
     def __init__(self, module: cst.Module) -> None:
         self.module = module
-        self._parents: dict[int, cst.CSTNode] = {}
-        waiting: list[cst.CSTNode] = [module]
-        while waiting:
-            node = waiting.pop()
-            for child in node.children:
-                self._parents[id(child)] = node
-                waiting.append(child)
+        self._parents = Parents(module)
 
     def text(self, node: Node, at: cst.CSTNode | None = None) -> str:
         """The code of a node, without parentheses around it and without a semicolon behind it.
@@ -72,14 +67,11 @@ class Code:
 
     def parent(self, node: object) -> cst.CSTNode | None:
         """What a node is a part of; None for what is not in this module."""
-        return self._parents.get(id(node))
+        return self._parents.of(node)
 
     def above(self, node: object) -> Iterator[cst.CSTNode]:
         """What a node is a part of, innermost first."""
-        each = self.parent(node)
-        while each is not None:
-            yield each
-            each = self.parent(each)
+        return self._parents.above(node)
 
     def function_of(self, node: object) -> Function | cst.Module | None:
         """The function whose code a node is, or the module."""

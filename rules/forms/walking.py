@@ -101,6 +101,24 @@ def below(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         yield from below(child)
 
 
+class Parents:
+    """What the nodes of a module are parts of."""
+
+    def __init__(self, module: cst.Module) -> None:
+        self._by_child = {id(child): node for node in walk(module) for child in children(node)}
+
+    def of(self, node: object) -> cst.CSTNode | None:
+        """The node directly above; None for what is not in this module."""
+        return self._by_child.get(id(node))
+
+    def above(self, node: object) -> Iterator[cst.CSTNode]:
+        """All nodes above, innermost first."""
+        each = self.of(node)
+        while each is not None:
+            yield each
+            each = self.of(each)
+
+
 def path_to(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     """The nodes from a root down to one below it, which is left out; () if it is the root, or not below it."""
     for child in children(root):

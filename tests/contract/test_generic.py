@@ -74,7 +74,7 @@ def test_illegal_instances_are_ignored() -> None:
 
 def test_strides_are_lifted_to_formulas() -> None:
     def channels_last(tensors: object, extra: tuple[tuple[int, ...], ...]) -> tuple[int, ...] | None:
-        made = layout.channels_last_strides(extra[0])
+        made = layout.format_strides(extra[0], layout.CHANNELS_LAST)
         return made if isinstance(made, tuple) else None
 
     shape = (N, C, H, W)

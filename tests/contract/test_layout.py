@@ -18,9 +18,9 @@ CL = ROW.but(strides=LAST)
 def test_strides_of_formats() -> None:
     assert layout.contiguous_strides(SHAPE) == ROWS
     assert layout.contiguous_strides((2, 0, 3)) == (3, 3, 1)
-    assert layout.channels_last_strides(SHAPE) == LAST
-    assert layout.channels_last_strides((2, 3, 4, 5, 6)) == (360, 1, 90, 18, 3)
-    assert isinstance(layout.channels_last_strides((2, 3)), Raises)
+    assert layout.format_strides(SHAPE, layout.CHANNELS_LAST) == LAST
+    assert layout.format_strides((2, 3, 4, 5, 6), layout.CHANNELS_LAST_3D) == (360, 1, 90, 18, 3)
+    assert isinstance(layout.format_strides((2, 3), layout.CHANNELS_LAST), Raises)
 
 
 def test_size_1_axes_make_layouts_ambiguous() -> None:

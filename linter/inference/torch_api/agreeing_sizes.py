@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from stridelint.linter.inference.comparisons import learn_equal
 from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.torch_api.bound_shapes import shape
 from stridelint.rules.contract import sizes
-from stridelint.rules.contract.facts import Dim, Dims
-from stridelint.rules.events import Operand
+from stridelint.rules.contract.facts import Dim
 
 _AXES = {"1d": 1, "2d": 2, "3d": 3}
 
@@ -18,7 +18,7 @@ def learn(path: Path, name: str, bound: Mapping[str, object]) -> None:
     if "weight" not in bound:
         return
     operator = name.rpartition(".")[2]
-    base, weight = _shape(bound, "input"), _shape(bound, "weight")
+    base, weight = shape(bound, "input"), shape(bound, "weight")
     if not base or not weight:
         return
     if operator == "linear":
@@ -29,11 +29,6 @@ def learn(path: Path, name: str, bound: Mapping[str, object]) -> None:
         groups = bound.get("groups", 1)
         if isinstance(groups, (int, sizes.Size)):
             _agree(path, base[1], sizes.multiply(weight[1], groups))
-
-
-def _shape(bound: Mapping[str, object], name: str) -> Dims | None:
-    value = bound.get(name)
-    return value.facts.shape if isinstance(value, Operand) else None
 
 
 def _agree(path: Path, size: Dim, wanted: Dim) -> None:
