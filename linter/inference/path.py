@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from stridelint.linter.inference import chances
 from stridelint.linter.inference.objects import Class, Function, Instance
@@ -114,6 +114,13 @@ class Frame:
         self.returning: cst.Return | None = None
 
 
+class Resized(NamedTuple):
+    """A tensor's memory got another shape; `tell` says so once its numbers are read. before: the shape it had."""
+
+    tell: Callable[[], None]
+    before: Dims | None
+
+
 class Path:
     """The state of one execution.
 
@@ -173,7 +180,7 @@ class Path:
         self.module_scope: ModuleScope | None = None
         self.modules: dict[str, ModuleScope | None] = {}
         self.transforms: frozenset[str] = frozenset()
-        self.resized: dict[int, Callable[[], None]] = {}
+        self.resized: dict[int, Resized] = {}
         self.numbers: dict[int, Known] = {}
         self.exposed: set[int] = set()
         self.awaited: list[TensorValue] = []
@@ -194,15 +201,19 @@ class Path:
         """A tensor's numbers are used: if it was resized since they were written, an event tells."""
         part: TensorValue | None = tensor if self.resized else None
         while part is not None:
-            tell = self.resized.pop(part.identity, None)
-            if tell is not None:
-                tell()
+            resized = self.resized.pop(part.identity, None)
+            if resized is not None:
+                resized.tell()
             part = part.base
 
     def overwrites(self, tensor: TensorValue) -> None:
-        """All numbers of a tensor are replaced."""
-        self.resized.pop(tensor.identity, None)
+        """All numbers of a tensor are replaced, and those of what it is a view of, all of it."""
         tensor.written_by = None
+        part: TensorValue | None = tensor if self.resized else None
+        while part is not None:
+            self.resized.pop(part.identity, None)
+            whole = part.base
+            part = whole if whole is not None and whole.facts.shape == part.facts.shape is not None else None
 
     def forget_since(self, before: dict[int, Known]) -> None:
         """Of the numbers of tensors, only what was known before and was not written since is still known."""

@@ -112,4 +112,5 @@ def parameter(call: Call) -> Value:
     story = data.story if isinstance(data, TensorValue) else ()
     value = TensorValue(facts.but(requires_grad=False if is_buffer else enabled, is_leaf=True), story)
     value.is_parameter, value.is_buffer = not is_buffer, is_buffer
+    value.base = data if isinstance(data, TensorValue) else None
     return value

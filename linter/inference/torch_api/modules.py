@@ -110,6 +110,13 @@ def _converted(path: Path, node: cst.CSTNode, instance: Instance, name: str, arg
     return instance
 
 
+def _filled(path: Path, node: cst.CSTNode, instance: Instance, name: str, args: Arguments) -> Value:
+    """All parameters get other numbers."""
+    for _, tensor in named_tensors(instance):
+        path.overwrites(tensor)
+    return instance
+
+
 def _convert(path: Path, node: cst.CSTNode, wanted: Request, tensors: list[TensorValue]) -> None:
     """Change the parameters and buffers of a module in place."""
     for tensor in tensors:
@@ -262,9 +269,8 @@ def _container_items(path: Path, node: cst.CSTNode, instance: Instance, name: st
 _Handler = Callable[[Path, cst.CSTNode, Instance, str, Arguments], Value]
 MODULE_METHODS: dict[str, _Handler] = {
     **dict.fromkeys(("to", "half", "float", "double", "bfloat16", "cuda", "cpu"), _converted),
-    **dict.fromkeys(
-        ("eval", "train", "requires_grad_", "load_state_dict", "to_empty", "share_memory", "compile"), _same
-    ),
+    **dict.fromkeys(("eval", "train", "requires_grad_", "to_empty", "share_memory", "compile"), _same),
+    **dict.fromkeys(("reset_parameters", "load_state_dict"), _filled),
     "apply": _apply,
     "get_submodule": _submodule,
     **dict.fromkeys(hooks.REGISTERING, hooks.register),

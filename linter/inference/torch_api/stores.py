@@ -10,7 +10,7 @@ from stridelint.linter.inference.subscripts import index_parts, is_advanced, ten
 from stridelint.linter.inference.torch_api import whole_numbers
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.writes import stored
-from stridelint.linter.inference.values import ArrayValue, Constant, Sequence, Slice, TensorValue, Value, as_int
+from stridelint.linter.inference.values import ArrayValue, Constant, Sequence, Slice, TensorValue, Value, as_dim, as_int
 from stridelint.rules.events import Form, Operand
 
 
@@ -43,10 +43,22 @@ def tensor_store(
     else:
         number_ranges.written(path, region, numbers)
     whole_numbers.partly_written(tensor, whole_numbers.listed(value))
-    if isinstance(region, TensorValue) and not picks and path.facts(region).shape == path.facts(tensor).shape:
+    if path.resized and not _is_beyond(path, tensor, indexed):
         path.overwrites(tensor)
     if isinstance(value, TensorValue):
         stored(path, tensor, value)
+
+
+def _is_beyond(path: Path, tensor: TensorValue, parts: list[Value]) -> bool:
+    """Whether a resized tensor is only written to where it had no elements before: what it had is taken to be in its place."""
+    resized = path.resized.get(tensor.identity)
+    if resized is None or resized.before is None:
+        return False
+    for axis, (before, part) in enumerate(zip(resized.before, parts)):
+        start = as_dim(part.start) if isinstance(part, Slice) else as_dim(part)
+        if start == before or start == -1:
+            return True
+    return False
 
 
 def _is_mask(part: Value) -> bool:

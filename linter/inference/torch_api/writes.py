@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stridelint.linter.inference import number_ranges
-from stridelint.linter.inference.path import Path
+from stridelint.linter.inference.path import Path, Resized
 from stridelint.linter.inference.torch_api import whole_numbers
 from stridelint.linter.inference.torch_api.emit import emit, operand, plain
 from stridelint.linter.inference.torch_api.registry import Call, method
@@ -76,7 +76,7 @@ def resized(call: Call) -> Value:
     def tell() -> None:
         emit(call.path, "resized", Form.INPLACE, call.node, arguments, (before,), None, result, None, tensor)
 
-    call.path.resized[tensor.identity] = tell
+    call.path.resized[tensor.identity] = Resized(tell, before.facts.shape)
     return tensor
 
 
