@@ -213,6 +213,7 @@ def _checked_files(options: argparse.Namespace, watch: run_helpers.Watch) -> Che
         project = _project(usable.jobs, paths)
         cache = run_helpers.cache_of(options, usable.jobs, project)
     gathering.tell_unusable(usable.unusable)
+    _tell_unmeasured(usable.asked)
     asked, every = usable.asked, usable.jobs
     processes = max((settings.jobs for settings in asked), default=0)
     with run_helpers.helping(options, cache, watch) as helpers:
@@ -235,6 +236,22 @@ def _checked_files(options: argparse.Namespace, watch: run_helpers.Watch) -> Che
     error_stale = options.error_stale_baseline or any(settings.error_stale_baseline for settings in asked)
     every_settings = tuple(dict.fromkeys([*asked, *used]))
     return Checked(report, shows_skipped, mended, given, texts, error_stale, _fail_on(asked), every_settings)
+
+
+def _tell_unmeasured(asked: Iterable[Settings]) -> None:
+    """Say for which versions of torch the table that ships tells nothing."""
+    targets = {each.target_torch for each in asked if each.target_torch is not None and not each.operators}
+    if not targets:
+        return
+    from stridelint.linter.selection import dotted
+    from stridelint.rules.contract.torch_versions import NEWEST, OLDEST
+
+    for target in sorted(targets):
+        if not OLDEST <= target <= NEWEST:
+            tell(
+                f"nothing was measured for torch {dotted(target)}, only for {dotted(OLDEST)} and {dotted(NEWEST)}: "
+                "findings may not hold there"
+            )
 
 
 def _has_baseline(asked: Sequence[Settings], options: argparse.Namespace) -> bool:

@@ -116,7 +116,7 @@ def _dispatch(arguments: list[str]) -> int:
         own, program = trace_command.split(arguments[1:])
         parser = _Parser("stridelint trace", **_described(name))
         COMMANDS[name][1](parser)
-        return trace_command.run(parser.parse_args(own), program)
+        return trace_command.run(trace_command.parsed(parser, own), program)
     if name in COMMANDS:
         # Only this command's parser: argparse takes as long to make all of them as to start Python.
         parser = _Parser(f"stridelint {name}", **_described(name))

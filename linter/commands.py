@@ -85,6 +85,9 @@ def find(written: str) -> type[Rule]:
     known = by_code()
     names = {rule.name: rule for rule in known.values()}
     rule = known.get(written.upper()) or names.get(written.lower())
+    family = [code for code in sorted(known) if written and code.startswith(written.upper())]
+    if rule is None and len(family) > 1:
+        raise ConfigError(f"{written.upper()} is a family: {', '.join(family)}; explain one of them")
     if rule is None:
         raise ConfigError(f"unknown rule '{written}'{suggestion(written, [*known, *names])}")
     return rule

@@ -91,6 +91,8 @@ def given(options: argparse.Namespace) -> dict[str, Given]:
         found["ignore"] = found["extend_select"] = Given((), "--select")
     for name in ("select", "ignore", "extend_select", "exclude", "extend_exclude"):
         note(name, lambda value: tuple(_parts(value)), getattr(options, name))
+    if options.select is not None and not found["select"].value:
+        raise ConfigError("--select names no rule (see stridelint rules; ALL stands for all of them)")
     note("min_confidence", config.confidence, options.min_confidence)
     note("assume", config.assumptions, options.assume)
     note("per_file_ignores", _per_file, options.per_file_ignores)

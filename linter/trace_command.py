@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -44,6 +45,17 @@ def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return list(arguments), []
 
 
+def parsed(parser: argparse.ArgumentParser, own: Sequence[str]) -> argparse.Namespace:
+    """The trace's own options. Raises ConfigError, also for a program without the `--` in front of it."""
+    unknown = parser.parse_known_args(own)[1]
+    if unknown and not unknown[0].startswith("-"):
+        program = unknown[0]
+        start = own.index(program)
+        command = shlex.join(["stridelint", "trace", *own[:start], "--", *own[start:]])
+        raise ConfigError(f"'{program}' is no option of trace; to run it: {command}")
+    return parser.parse_args(own)
+
+
 def program_of(words: Sequence[str]) -> Program:
     """What the words after `--` run. Raises ConfigError."""
     rest, interpreter = list(words), []
@@ -59,7 +71,9 @@ def program_of(words: Sequence[str]) -> Program:
     if rest[0] in ("-c", "-"):
         raise ConfigError(f"trace runs files and modules, not 'python {rest[0]}': put the code into a file")
     if rest[0] != "-m" and not os.path.exists(rest[0]):
-        raise ConfigError(f"no such file: {rest[0]} (for a module that is installed: stridelint trace -m {rest[0]})")
+        is_path = rest[0].endswith(".py") or os.path.basename(rest[0]) != rest[0]
+        hint = "" if is_path else f" (for a module that is installed: stridelint trace -m {rest[0]})"
+        raise ConfigError(f"no such file: {rest[0]}{hint}")
     return Program(interpreter, rest)
 
 

@@ -99,6 +99,10 @@ def test_exit_status(project: Path, run: Run) -> None:
         (["chek"], ["chek"]),
         (["bad.py"], ["stridelint check bad.py"]),
         (["explain", "TLC999"], ["unknown rule 'TLC999'"]),
+        (["explain", "tlc1"], ["TLC1 is a family: TLC101, TLC102, ", "; explain one of them"]),
+        (["explain", ""], ["unknown rule ''"]),
+        (["check", "--select", ""], ["--select names no rule"]),
+        (["check", "--select", " , "], ["--select names no rule"]),
         (["probe", "verfy"], ["did you mean 'verify'"]),
     ],
 )

@@ -296,6 +296,17 @@ def test_operators_that_changed_are_not_judged_for_a_torch_between(project: Path
 
 
 @pytest.mark.parametrize(
+    ("target", "told"), [("1.13", True), ("2.0", True), ("2.1", False), ("2.13", False), ("3.0", True)]
+)
+def test_a_torch_that_was_not_measured_is_told(project: Path, run: Run, target: str, told: bool) -> None:
+    (project / "view.py").write_text(SQUARED)
+    result = run("check", "--target-torch", target, "view.py")
+    said = f"stridelint: nothing was measured for torch {target}, only for 2.1 and 2.13: findings may not hold there\n"
+    assert result.err == (said if told else "")
+    assert run("check", "--isolated", "view.py").err == ""
+
+
+@pytest.mark.parametrize(
     ("measured", "target", "known"),
     [
         ("2.13.0", (2, 13), True),

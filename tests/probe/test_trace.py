@@ -313,7 +313,12 @@ def test_comments_and_selections_hold(tmp_path: Path) -> None:
     [
         ([], "trace needs a program"),
         (["--", "python"], "trace needs a program"),
-        (["--", "missing.py"], "no such file: missing.py"),
+        (["--", "missing.py"], "no such file: missing.py\n"),
+        (["--", "python", "missing.py"], "no such file: missing.py\n"),
+        (["--", "missing"], "no such file: missing (for a module that is installed: stridelint trace -m missing)"),
+        (["train.py", "--epochs", "1"], "to run it: stridelint trace -- train.py --epochs 1\n"),
+        (["--select", "TLC1", "train.py"], "to run it: stridelint trace --select TLC1 -- train.py\n"),
+        (["--wach", "src", "--", "train.py"], "unrecognized arguments: --wach src"),
         (["--", "python", "-c", "pass"], "trace runs files and modules"),
         (["--watch", "nowhere", "-m", "this"], "--watch: no such file or folder: nowhere"),
         (["--select", "TLC9999", "-m", "this"], "unknown rule 'TLC9999'"),
