@@ -14,7 +14,7 @@ _REVERSED = (3, 2, 1, 0)
 
 
 def measure_shape(calls: list[Call]) -> str:
-    """ "broadcast", "first", "reduction" or "other": the first that holds for all samples."""
+    """ "broadcast", "first", "reduction" or "other": the first that holds for the first result of all samples."""
     possible = ["broadcast", "first", "reduction"]
     seen = False
     for call in calls:
@@ -35,6 +35,12 @@ def measure_shape(calls: list[Call]) -> str:
         }
         possible = [name for name in possible if holds[name]]
     return possible[0] if possible and seen else "other"
+
+
+def measure_own_shapes(calls: list[Call]) -> list[int]:
+    """Which results have another shape than the first one in some call."""
+    shapes = [[result.shape for result in attempt(call.fresh()).results] for call in calls]
+    return sorted({index for each in shapes for index, shape in enumerate(each) if shape != each[0]})
 
 
 def _reduced(call: Call, tensor: Tensor) -> torch.Size | None:

@@ -100,11 +100,24 @@ def _measure_variant(target: Target, calls: list[Call]) -> dict[str, Any]:
     record: dict[str, Any] = {"accepts_out": accepts, **harvest_layout.measure_layout(usual)}
     record["outputs"] = harvest_dtypes.measure_outputs(patterns, len(functional.results) if accepts else count)
     _differentiable(base, record["outputs"])
+    if isinstance(functional.value, (tuple, list)) and _any_number(target, usual, record["outputs"]):
+        record["any_number"] = True
+    elif len(record["outputs"]) > 1:
+        for index in harvest_layout.measure_own_shapes(usual):
+            record["outputs"][index]["own_shape"] = True
     if harvest_dtypes.takes_dtype(base, count):
         record["dtype_argument"] = True
     if accepts:
         _measure_out(target, usual, patterns, record)
     return record
+
+
+def _any_number(target: Target, calls: list[Call], outputs: list[dict[str, Any]]) -> bool:
+    """A list of any length, or results that are alike and whose number differs from call to call."""
+    if target.lists_results:
+        return True
+    alike = all(output == outputs[0] for output in outputs)
+    return alike and len({len(attempt(call.fresh()).results) for call in calls}) > 1
 
 
 def _accepts(call: Call) -> bool | None:

@@ -46,7 +46,7 @@ _CASTS = frozenset(
 
 @dataclass
 class Target:
-    """A public function or method. `signatures` are its overloads; `outputs` the names of multiple results."""
+    """A public function or method. `signatures` are its overloads; `lists_results`: it returns a list of any length."""
 
     name: str
     function: Callable[..., Any]
@@ -55,6 +55,7 @@ class Target:
     is_function: bool = True
     is_method: bool = False
     has_inplace: bool = False
+    lists_results: bool = False
 
 
 def targets() -> list[Target]:
@@ -82,6 +83,7 @@ def targets() -> list[Target]:
         owner = functional if name.startswith("nn.functional") else torch.Tensor
         target.has_inplace = callable(getattr(owner, last + "_", None)) and ("." not in name or owner is functional)
         _describe(target)
+        target.lists_results = any(re.search(r"-> Tensor(\(.*\))?\[\]$", schema) for schema in _schemas(target))
         if target.signatures:
             result.append(target)
     return sorted(result, key=lambda target: target.name)
@@ -102,12 +104,8 @@ def _describe(target: Target) -> None:
         if signature is not None:
             target.signatures = [signature]
             return
-    import torch
-
-    base = target.name.removeprefix("nn.functional.").replace(".", "_")
-    schemas = [str(schema) for schema in torch._C._jit_get_schemas_for_operator("aten::" + base)]
     merged: dict[tuple[str, ...], Signature] = {}
-    for schema in schemas:
+    for schema in _schemas(target):
         signature = _native_signature(target, schema)
         if signature is None:
             continue
@@ -115,6 +113,14 @@ def _describe(target: Target) -> None:
         key = tuple(parameter.name + "T" * parameter.is_tensor for parameter in signature)
         merged[key] = _merge(merged[key], signature) if key in merged else signature
     target.signatures = sorted(merged.values(), key=order)
+
+
+def _schemas(target: Target) -> list[str]:
+    """The native overloads."""
+    import torch
+
+    base = target.name.removeprefix("nn.functional.").replace(".", "_")
+    return [str(schema) for schema in torch._C._jit_get_schemas_for_operator("aten::" + base)]
 
 
 _PARAMETER = re.compile(r"^(?P<type>[^ ]+(?: [^ =]+)?) (?P<name>\w+)(?:=(?P<default>.*))?$")

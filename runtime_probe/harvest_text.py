@@ -9,6 +9,9 @@ import torch
 from stridelint.rules.contract.messages import SCALAR_TYPES, TYPE_METAS
 
 _UNSUPPORTED = "RuntimeError: unsupported operation:"
+_NO_GRADIENT = (
+    "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+)
 _SINGLE = "a single memory location. Please clone() the tensor before performing the operation."
 
 # Texts that many operators share, by the key used in the table.
@@ -16,7 +19,8 @@ COMMON = {
     "cast": "RuntimeError: result type {Result} can't be cast to the desired output type {Out}",
     "expected dtype": "RuntimeError: Expected out tensor to have dtype {result}, but got {out} instead",
     "found dtype": "RuntimeError: Found dtype {Out} but expected {Result}",
-    "autograd": "RuntimeError: {op}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.",
+    "autograd": f"RuntimeError: {{op}}(): {_NO_GRADIENT}",
+    "aten autograd": f"RuntimeError: aten::{{op}}(): {_NO_GRADIENT}",
     "leaf": "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.",
     "copy device": "RuntimeError: Attempting to copy from device {result_device} to device {out_device}, but cross-device copies are not allowed!",
     "expected device": "RuntimeError: Expected out tensor to have device {result_device}, but got {out_device} instead",
@@ -45,10 +49,9 @@ def template(error: str, *, op: str = "", result: torch.dtype | None = None, out
     if op:
         text = re.sub(
             rf": (aten::)?({re.escape(op)}|{re.escape(last)}|{re.escape(op.replace('.', '_'))})\(\)",
-            r": \1{op}()",
+            r": \g<1>{op}()",
             text,
         )
-        text = text.replace(": aten::{op}()", ": {op}()")
     text = re.sub(
         rf"from device {_DEVICE} to device {_DEVICE}", "from device {result_device} to device {out_device}", text
     )
@@ -62,9 +65,9 @@ def template(error: str, *, op: str = "", result: torch.dtype | None = None, out
     )
     if out is not None:
         text = _dtype_fields(text, str(result).removeprefix("torch."), str(out).removeprefix("torch."))
-    inner = re.match(r"^RuntimeError: (?:aten::)?(\w+)(\(\): functions with out=.*)$", text)
-    if inner and f"RuntimeError: {{op}}{inner[2]}" == COMMON["autograd"]:
-        return f"autograd|{inner[1]}"
+    inner = re.match(r"^RuntimeError: (aten::)?(\w+)(\(\): functions with out=.*)$", text)
+    if inner and f"RuntimeError: {{op}}{inner[3]}" == COMMON["autograd"]:
+        return f"{'aten ' if inner[1] else ''}autograd|{inner[2]}"
     return _KEYS.get(text, text)
 
 

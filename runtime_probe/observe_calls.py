@@ -153,7 +153,10 @@ def loses_gradient(call: Call, claim: Claim) -> Seen:
     results = tensors.outs or outcome.results
     if not any(each.requires_grad for each in results):
         return Seen(True, "the result does not require grad; without out= it does")
-    _backward(plain.results)
+    try:
+        _backward(plain.results)
+    except (RuntimeError, NotImplementedError) as error:
+        return Seen(False, f"without out= backward raises as well: {' '.join(str(error).split())[:200]}")
     try:
         _backward(results)
     except (RuntimeError, NotImplementedError) as error:

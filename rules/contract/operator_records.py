@@ -31,6 +31,7 @@ class Output:
         "TypeName: text" with the fields {result}, {out} ("long int") and {Result}, {Out} ("Long").
     with_dtype: as `out`, where dtype= is given (and is the result's dtype), with what torch says about another out.
     differentiable: it requires grad when a float input does.
+    own_shape: its shape may be another than the first result's (the pivots of a factorization, its info).
     """
 
     rule: str = ""
@@ -43,6 +44,7 @@ class Output:
     with_dtype: str = ""
     with_dtype_error: str = ""
     differentiable: bool = True
+    own_shape: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ class Variant:
     measured: some call of it succeeded, so that the fields below are known.
     accepts_out: it takes out=.
     dtype_argument: dtype= sets the result's dtype.
-    shape: of the result: "broadcast" (of all tensor operands), "first" (as the first tensor), "reduction" (dim and
+    any_number: how many results there are depends on the arguments (`unbind_copy`); `outputs` are those of one call.
+    shape: of the first result: "broadcast" (of all tensor operands), "first" (as the first tensor), "reduction" (dim and
         keepdim), "other".
     layout: of a 4-D result of dense 4-D operands: "elementwise" (TensorIterator, `order` tells which operand decides),
         "preserve" (as a preserve_format copy), "channels_last" (keeps it, other permutations become row-major),
@@ -86,6 +89,7 @@ class Variant:
     accepts_out: bool | None = None
     outputs: tuple[Output, ...] = ()
     dtype_argument: bool = False
+    any_number: bool = False
     shape: str = ""
     layout: str = ""
     order: tuple[str, ...] = ()

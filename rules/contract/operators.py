@@ -196,7 +196,7 @@ def _text(source: Table, text: str) -> str:
 
 # Fields that mean something for a variant that takes no out=.
 _WITHOUT_OUT = frozenset(
-    ("signature", "when", "measured", "accepts_out", "outputs", "dtype_argument", "shape", "layout", "order")
+    """signature when measured accepts_out outputs dtype_argument any_number shape layout order""".split()
 )
 
 _USUAL_ERRORS = {"kind": "cast", "exact": "expected dtype", "any": ""}

@@ -164,7 +164,7 @@ def arity_clause(variant: Variant, name: str, outs: TensorFacts | Sequence[Tenso
         outs: one tensor's facts, or those of a tuple or list (None for an element that is not known).
     """
     expected = len(variant.outputs)
-    if not variant.accepts_out or not expected:
+    if not variant.accepts_out or not expected or variant.any_number:
         return UNKNOWN
     if isinstance(outs, TensorFacts):
         return FINE if expected == 1 else _broken(variant, name, "single", variant.single, expected, 1)

@@ -46,7 +46,8 @@ class OutCall:
         if index == 0:
             return self.event.result
         dtypes = result_dtypes(self.variant, index, self.arguments)
-        shape = self.event.result.shape if self.variant.shape in ("broadcast", "first", "reduction") else None
+        alike = self.variant.shape in ("broadcast", "first", "reduction") and not self.variant.outputs[index].own_shape
+        shape = self.event.result.shape if alike else None
         return TensorFacts(shape=shape, dtype=next(iter(dtypes)) if len(dtypes) == 1 else None)
 
     def lower_kind(self, index: int, out: TensorFacts) -> Answer:
@@ -100,7 +101,7 @@ def out_call(event: TensorEvent) -> OutCall | None:
     given = outs_of(event)
     operator, arguments = operators.lookup(event.op), plain_arguments(event)
     variant = None if operator is None else operator.variant(arguments)
-    if given is None or operator is None or variant is None or not variant.accepts_out:
+    if given is None or operator is None or variant is None or not variant.accepts_out or variant.any_number:
         return None
     if len(given) != len(variant.outputs) or arity(operator, variant, event).violated is Answer.YES:
         return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stridelint.rules.forms.edits import Code, Fix
 
 # They cast their input to out's dtype first, and say nothing.
-CASTING = frozenset({"sum", "nansum", "prod", "cumsum", "cumprod"})
+CASTING = frozenset({"sum", "prod", "cumsum", "cumprod"})
 
 
 class OutLowerKind(OutRule):
@@ -27,7 +27,7 @@ class OutLowerKind(OutRule):
 
     Why is this bad?
         A result is never cast to a lower kind: most functions raise "result type Float can't be cast to the desired
-        output type Long". `sum`, `nansum`, `prod`, `cumsum` and `cumprod` do worse: they cast their input to the dtype
+        output type Long". `sum`, `prod`, `cumsum` and `cumprod` do worse: they cast their input to the dtype
         of out before they compute, so that fractions are lost without an error.
 
     Example:

@@ -21,9 +21,9 @@ class OutRequiresGrad(OutRule):
 
     Why is this bad?
         A function that writes into out= records no gradient, so torch refuses: "functions with out=... arguments don't
-        support automatic differentiation, but one of the arguments requires grad." Some functions (softmax, diag,
-        scatter) do not check: there the gradient is lost or `backward` fails later. Code like this works in evaluation
-        under `no_grad` and stops with the first training step.
+        support automatic differentiation, but one of the arguments requires grad." Some functions (softmax, diag) do
+        not check: there the gradient is lost or `backward` fails later. Code like this works in evaluation under
+        `no_grad` and stops with the first training step.
 
     Example:
         boxes = self.head(features)
@@ -98,9 +98,9 @@ Features()
                 (
                     7,
                     9,
-                    "rand() with out= raises because 'self.freqs' requires grad (rand(): functions with out=... arguments "
-                    "don't support automatic differentiation, but one of the arguments requires grad); call it under "
-                    "torch.no_grad()",
+                    "rand() with out= raises because 'self.freqs' requires grad (aten::rand(): functions with out=... "
+                    "arguments don't support automatic differentiation, but one of the arguments requires grad); call it "
+                    "under torch.no_grad()",
                 ),
             ),
         ),

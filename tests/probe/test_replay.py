@@ -39,6 +39,8 @@ EXAMPLES = [
 ]
 
 
+LOST_GRADIENT = Clause(Answer.YES, "gradient")
+
 # A verdict may be missing for what the code is, never for what the probe cannot do.
 ABOUT_THE_CODE = ("it is about ", "the value of ")
 
@@ -224,6 +226,16 @@ def test_a_broken_engine_is_refuted_by_what_torch_does(
     (finding,) = findings(code, rule)
     seen = verdict(finding)
     assert (seen.verdict, "torch does not do what is claimed" in seen.reason) == ("refuted", True), seen
+
+
+def test_no_gradient_is_lost_where_there_is_none_without_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import torch\nw = torch.rand(3, requires_grad=True)\ntorch.floor_divide(w, 2, out=torch.empty(3))\n"
+    assert not findings(code, "TLC302")
+    monkeypatch.setattr("stridelint.rules.out.out_requires_grad.input_grad_clause", lambda *_: LOST_GRADIENT)
+    (finding,) = findings(code, "TLC302")
+    seen = verdict(finding)
+    assert seen.verdict == "refuted", seen
+    assert "without out= backward raises as well" in seen.reason
 
 
 def test_a_demand_that_is_met_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,10 +12,12 @@ from stridelint.linter.inference.torch_api.bound_shapes import (
     binary,
     known,
     list_of_shapes,
+    reduction,
     shape,
 )
-from stridelint.rules.contract import algebra, elementwise, shapes, sizes, spatial
+from stridelint.rules.contract import algebra, elementwise, sizes, spatial
 from stridelint.rules.contract.facts import Dim, Dims
+from stridelint.rules.events import Operand
 
 
 def _same(base: Dims) -> Dims:
@@ -117,11 +119,21 @@ def _multinomial(base: Dims, count: Dim) -> Dims:
 
 
 def _taken_along(base: Dims, index: Dims, axis: int | None = None) -> Dims | None:
-    return index if axis is None else shapes.gather(base, axis, index) if base and len(base) == len(index) else None
+    """Without an axis the result is flat; else the other axes broadcast."""
+    if axis is None:
+        return (sizes.product(index),)
+    if not base or len(base) != len(index):
+        return None
+    found = [elementwise.broadcast_shapes((left,), (right,)) for left, right in zip(base, index)]
+    found[axis] = (index[axis],)
+    return None if None in found else tuple(each[0] for each in found if each is not None)
 
 
 def _covariance(base: Dims) -> Dims | None:
-    return () if len(base) == 1 else (base[0], base[0]) if len(base) == 2 else None
+    """A number for one variable."""
+    if len(base) < 2 or base[0] == 1:
+        return ()
+    return (base[0], base[0]) if len(base) == 2 and isinstance(base[0], int) else None
 
 
 def _bilinear(bound: Bound) -> Dims | None:
@@ -151,6 +163,14 @@ def _of_matrix(compute: Callable[..., Any], *names: str, defaults: dict[str, Any
     return run
 
 
+def _pinv(bound: Bound) -> Dims | None:
+    """Tolerances may be tensors, with which the batch broadcasts."""
+    if any(isinstance(bound.get(name), Operand) for name in ("atol", "rtol", "rcond")):
+        return None
+    found: Dims | None = _of_matrix(algebra.pinv)(bound)
+    return found
+
+
 def _qr(base: Dims, mode: str) -> list[Dims] | None:
     return algebra.qr(base, mode == "complete") if mode in ("reduced", "complete") else None
 
@@ -169,8 +189,8 @@ SHAPES: dict[str, Compute] = {
     "svd": _of_matrix(algebra.svd_by_columns, "some", defaults={"some": True}),
     "linalg.svdvals": _of_matrix(lambda base: None if (found := algebra.svd(base)) is None else found[1]),
     "linalg.solve": binary(algebra.solve, "A", "B"),
-    "linalg.pinv": _of_matrix(algebra.pinv),
-    "pinverse": _of_matrix(algebra.pinv),
+    **dict.fromkeys(("linalg.pinv", "pinverse"), _pinv),
+    "linalg.matrix_norm": lambda bound: reduction({"dim": (-2, -1), **bound}),
     "linalg.multi_dot": _listed(algebra.chained),
     "kron": binary(algebra.kron, "input", "other"),
     "tensordot": _tensordot,

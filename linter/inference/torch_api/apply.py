@@ -226,10 +226,6 @@ def _of_unknown_number(path: Path, operator: Operator, args: Arguments) -> list[
     return [joined_lists.of_any_number(operator.name, bound, each) for each in results]
 
 
-# How many results they have depends on their arguments.
-_AS_MANY_AS_ASKED = frozenset({"hsplit", "vsplit", "dsplit", "tensor_split", "gradient"})
-
-
 def _unknown_result(path: Path, operator: Operator, args: Arguments, node: cst.CSTNode) -> Value:
     out = args.keywords.get("out")
     if out is not None and not is_none(out):
@@ -287,7 +283,7 @@ def _values(
             if counts == {1}
             else Unknown(operator.name)
         )
-    if operator.name in _AS_MANY_AS_ASKED:
+    if variant.any_number:
         return Sequence(None, "tuple", lambda: path.tensor(results[0].but(shape=None, strides=None), story=story))
     values: list[Value] = [path.tensor(facts, story=story) for facts in results]
     if len(values) == 1:

@@ -147,11 +147,13 @@ def scalar_dtype(path: Path, value: Value | None) -> tuple[str | None, str | Non
 
 @function("torch.arange", "torch.range")
 def arange(call: Call) -> Value:
-    """`torch.arange(start, end, step)`."""
+    """`torch.arange(start, end, step)`; `torch.range` ends with `end`, and makes floats."""
     given = [call.get(index, name) for index, name in enumerate(("start", "end", "step"))]
     if len(call.args.positional) == 1 and "end" not in call.args.keywords:
         given = [Constant(0), call.get(0), None]
     kinds = [scalar_dtype(call.path, value) for value in given if value is not None]
+    if call.name == "torch.range":
+        kinds = [(None, "float")]
     dtype: str | None = "int64" if all(kind == "integer" or kind == "bool" for _, kind in kinds) else None
     kind = "integer" if dtype else "float" if any(each == "float" for _, each in kinds) else None
     if kind == "float":
@@ -160,7 +162,8 @@ def arange(call: Call) -> Value:
     step = 1 if given[2] is None else as_int(given[2])
     length: Dim = sizes.Size.fresh("length")
     if start is not None and end is not None and step:
-        count = sizes.floor_divide(sizes.add(sizes.subtract(end, start), step - 1 if step > 0 else step + 1), step)
+        beyond = step if call.name == "torch.range" else step - 1 if step > 0 else step + 1
+        count = sizes.floor_divide(sizes.add(sizes.subtract(end, start), beyond), step)
         length = count if count is not None and not (isinstance(count, int) and count < 0) else length
     numbers = None
     if call.name == "torch.arange" and isinstance(start, int) and isinstance(length, int) and length and step:

@@ -30,16 +30,22 @@ from stridelint.rules.events import Operand
 def of(name: str, variant: Variant, bound: Bound) -> list[Dims | None] | None:
     """The shape of each result; None where they are not known."""
     compute = _BY_NAME.get(name)
-    count = max(len(variant.outputs), 1)
-    if compute is not None:
-        try:
-            found = compute(bound)
-        except (TypeError, ValueError, IndexError, AttributeError, KeyError):
-            return None
-        if found is None:
-            return None
-        return [_sizes(each) for each in (found if isinstance(found, list) else [found] * count)]
-    return _by_class(variant, bound, count)
+    if compute is None:
+        return _of_all(variant, _by_class(variant, bound))
+    try:
+        found = compute(bound)
+    except (TypeError, ValueError, IndexError, AttributeError, KeyError):
+        return None
+    if isinstance(found, list):
+        return [_sizes(each) for each in found]
+    return _of_all(variant, _sizes(found))
+
+
+def _of_all(variant: Variant, first: Dims | None) -> list[Dims | None] | None:
+    """The shapes of all results, of which the first one's is known."""
+    if first is None:
+        return None
+    return [None if output.own_shape else first for output in variant.outputs] or [first]
 
 
 def _sizes(dims: Dims | None) -> Dims | None:
@@ -47,7 +53,8 @@ def _sizes(dims: Dims | None) -> Dims | None:
     return dims if dims is not None and all(isinstance(dim, (int, sizes.Size)) for dim in dims) else None
 
 
-def _by_class(variant: Variant, bound: Bound, count: int) -> list[Dims | None] | None:
+def _by_class(variant: Variant, bound: Bound) -> Dims | None:
+    """The shape of the first result."""
     if variant.shape == "broadcast":
         operands = [bound.get(parameter) for parameter in variant.tensor_parameters]
         if any(each is UNKNOWN for each in operands):
@@ -55,11 +62,11 @@ def _by_class(variant: Variant, bound: Bound, count: int) -> list[Dims | None] |
         found = [each.facts.shape for each in operands if isinstance(each, Operand)]
         if not found or None in found:
             return None
-        return [elementwise.broadcast_shape_of_rank(*[dims for dims in found if dims is not None])] * count
+        return elementwise.broadcast_shape_of_rank(*[dims for dims in found if dims is not None])
     if variant.shape == "first":
-        return [shape(bound, variant.tensor_parameters[0])] * count if variant.tensor_parameters else None
+        return shape(bound, variant.tensor_parameters[0]) if variant.tensor_parameters else None
     if variant.shape == "reduction":
-        return [reduction(bound)] * count
+        return reduction(bound)
     return None
 
 
