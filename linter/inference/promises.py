@@ -18,7 +18,7 @@ from stridelint.linter.inference.objects import Arguments, Function
 from stridelint.linter.inference.path import Finished, Path, Raised
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.torch_api.emit import emit, operand
-from stridelint.linter.inference.values import Sequence as Items, SizeValue, TensorValue, Unknown, Value
+from stridelint.linter.inference.values import Number, Sequence as Items, SizeValue, TensorValue, Unknown, Value
 from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.generic import strides_in_order
@@ -94,11 +94,17 @@ def _arguments(
             args.positional.append(made)
             continue
         if name not in others:
-            is_size = kind in ("int", "SymInt")
             value = parameters.argument(path, kernel.scope, param, args.defaulted)
-            others[name] = SizeValue(sizes.Size.fresh(name)) if is_size and isinstance(value, Unknown) else value
+            others[name] = (_of_type(kind, name) or value) if isinstance(value, Unknown) else value
         args.positional.append(others[name])
     return args
+
+
+def _of_type(kind: str, name: str) -> Value | None:
+    """A number of a schema's type."""
+    if kind in ("int", "SymInt"):
+        return SizeValue(sizes.Size.fresh(name))
+    return Number("float") if kind == "float" else None
 
 
 Run = tuple[Arguments, Sequence[Value]]
