@@ -28,7 +28,8 @@ class Checked(NamedTuple):
 
     mended: the files in which something was fixed. given: the bytes from standard input if they are to be printed fixed.
     texts: what was read from elsewhere than files. error_stale: a baseline with stale entries makes the run fail.
-    fail_on: so do these findings. settings: all that files were checked with, those of the named paths first.
+    fail_on: so do these findings. settings: all that files were checked with, those of the named paths first. misnamed: something
+    is assumed of what is nowhere.
     """
 
     report: Report
@@ -39,6 +40,7 @@ class Checked(NamedTuple):
     error_stale: bool = False
     fail_on: str = "any"
     settings: Sequence[Settings] = ()
+    misnamed: bool = False
 
 
 def run(options: argparse.Namespace) -> int:
@@ -117,7 +119,7 @@ def _run(options: argparse.Namespace) -> int:
         from stridelint.linter import baseline_command
 
         baseline_command.tell_stale(report, checked.error_stale)
-    if not is_complete:
+    if not is_complete or checked.misnamed:
         return 2
     failed = fails(report, checked.fail_on) or (checked.error_stale and bool(report.stale))
     return 1 if failed and not options.exit_zero else 0
@@ -235,7 +237,21 @@ def _checked_files(options: argparse.Namespace, watch: run_helpers.Watch) -> Che
     shows_skipped = not report.skipped or any(map(_shows_skipped, used))
     error_stale = options.error_stale_baseline or any(settings.error_stale_baseline for settings in asked)
     every_settings = tuple(dict.fromkeys([*asked, *used]))
-    return Checked(report, shows_skipped, mended, given, texts, error_stale, _fail_on(asked), every_settings)
+    misnamed = _is_misnamed(paths, asked, every, options)
+    return Checked(report, shows_skipped, mended, given, texts, error_stale, _fail_on(asked), every_settings, misnamed)
+
+
+def _is_misnamed(
+    paths: Sequence[str], asked: Sequence[Settings], jobs: Sequence[runner.Job], options: argparse.Namespace
+) -> bool:
+    """Whether something is assumed of what is nowhere, though it should be there; it is told in any case."""
+    if not any(settings.assume for settings in asked):
+        return False
+    from stridelint.linter import assumed_names
+
+    return assumed_names.tell_missing(
+        list(map(assumed_names.Asked, paths, asked)), jobs, is_option=options.assume is not None
+    )
 
 
 def _tell_unmeasured(asked: Iterable[Settings]) -> None:

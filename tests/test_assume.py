@@ -153,3 +153,53 @@ def test_on_the_command_line_and_in_the_settings(tmp_path: Path) -> None:
     assert "models.py:18:16: TLC104" in check("--assume", "channels_last:Head")
     (tmp_path / "pyproject.toml").write_text('[tool.stridelint]\nassume = ["channels_last:pool"]\n', encoding="utf-8")
     assert "models.py:37:12: TLC104" in check()
+
+
+def checked(folder: Path, *arguments: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "stridelint", "check", *arguments]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return result.returncode, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("assume", "status", "told"),
+    [
+        ("Head", 1, ""),
+        ("H*d", 1, ""),
+        ("Head.forward", 1, ""),
+        ("pool", 1, ""),
+        ("Tokens", 0, ""),
+        ("Haed", 2, "nothing is called 'Haed' in the files read (assume: channels_last:Haed); did you mean 'Head'?"),
+        (
+            "forward",
+            2,
+            "nothing is called 'forward' in the files read (assume: channels_last:forward); did you mean 'Head.forward'?",
+        ),
+        ("Zz*", 2, "nothing is called 'Zz*' in the files read (assume: channels_last:Zz*)"),
+    ],
+)
+def test_names_that_are_nowhere_are_told(tmp_path: Path, assume: str, status: int, told: str) -> None:
+    (tmp_path / "models.py").write_text(CODE, encoding="utf-8")
+    (tmp_path / "broken.py").write_text("class Haed(:\n", encoding="utf-8")
+    (tmp_path / "notebook.ipynb").write_text(
+        '{"nbformat": 4, "metadata": {}, "cells": [{"cell_type": "code", "source": "class Cell:\\n    pass"}]}',
+        encoding="utf-8",
+    )
+    for _ in range(2):  # what is in the cache is told again
+        got, said = checked(tmp_path, "--assume", f"channels_last:{assume}", ".")
+        assert got == status
+        assert said == (f"stridelint: {told}\n" if told else "")
+    found = checked(tmp_path, "--assume", f"channels_last:{assume}", "models.py")
+    assert found == (status % 2, said)  # as if it had been said of files: told, and no error
+    assert checked(tmp_path, "--assume", "channels_last:Cell", ".") == (0, "")
+
+
+def test_names_in_a_configuration_are_expected_where_all_of_it_is_checked(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.stridelint]\nassume = ["channels_last:Haed"]\n', encoding="utf-8")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "models.py").write_text(CODE, encoding="utf-8")
+    told = "stridelint: nothing is called 'Haed' in the files read (assume: channels_last:Haed); did you mean 'Head'?\n"
+    assert checked(tmp_path, ".") == (2, told)
+    assert checked(tmp_path) == (2, told)
+    assert checked(tmp_path, "src") == (0, "")
+    assert checked(tmp_path, "src/models.py") == (0, "")
