@@ -119,6 +119,24 @@ class Form(enum.Enum):
     INPLACE = "inplace"  # a += b, a.add_(b)
 
 
+class LayoutUse(enum.IntEnum):
+    """What comes of the memory layout of a result; the greater, the more may see it.
+
+    NOTHING: so far, nothing. EXACT: only its values are used, one by one or in any order ("equal", "max", "tolist").
+    ROUNDED: a sum, a loss or the like is made of it, whose rounding follows the order in memory.
+    STATED: an assertion says that it is row-major. TAKEN: it is reduced or sorted along an axis, or goes to NumPy. RETURNED: a module's
+        `forward` returns it. OPEN: anything, or not known.
+    """
+
+    NOTHING = 0
+    EXACT = 1
+    ROUNDED = 2
+    STATED = 3
+    TAKEN = 4
+    RETURNED = 5
+    OPEN = 6
+
+
 class Unknown(enum.Enum):
     """An argument's value that the code does not tell."""
 
@@ -171,6 +189,7 @@ class TensorEvent:
     distributed: Site | None = None
     transforms: frozenset[str] = frozenset()
     numbers: Range | None = None
+    layout_using: LayoutUse | Callable[[], LayoutUse] = LayoutUse.OPEN
 
     @property
     def text(self) -> str:
@@ -182,6 +201,11 @@ class TensorEvent:
         """The method that is called at once on the result ("view" in `x.contiguous().view(-1)`); "return" where a module's
         `forward` returns it; "memory_format" where that is all that comes of it: it is converted to one."""
         return worded(self.following)
+
+    @property
+    def layout_use(self) -> LayoutUse:
+        """What comes of the result's layout, also behind names and elementwise operators."""
+        return self.layout_using if isinstance(self.layout_using, LayoutUse) else self.layout_using()
 
     @property
     def in_place(self) -> bool:

@@ -96,13 +96,15 @@ def test_swapping_keeps_meaning() -> None:
         "z = torch.add(a, x), a.mul(x), (\n    a  # row-major\n    + x\n)\n"
         "w = a == x, a.add(other=x), torch.add(a, x, alpha=2), (a + b).mul(x)\n"
     )
-    assert fixed(code) == (
+    assert fixed(code) == code
+    assert fixed(code, unsafe=True) == (
         "import torch\n\n"
         "a, b = torch.ones(2, 3, 4, 5), torch.ones(2, 3, 4, 5)\n"
         "x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)\n"
         "y = x * (a * b)\n"
         "z = torch.add(x, a), x.mul(a), (\n    x  # row-major\n    + a\n)\n"
-        "w = x == a, a.add(other=x), torch.add(a, x, alpha=2), x.mul((a + b))\n"
+        "w = x == a, a.to(memory_format=torch.channels_last).add(other=x), "
+        "torch.add(a.to(memory_format=torch.channels_last), x, alpha=2), x.mul((a + b))\n"
     )
 
 
@@ -114,6 +116,35 @@ def test_the_order_of_calls_is_kept_by_safe_fixes() -> None:
     )
     assert fixed(code) == code
     assert "torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last) * torch.ones" in fixed(code, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    ("used", "safe"),
+    [
+        ("    return torch.equal(a * x, a)\n", True),
+        ("    y = a * x\n    return y.max(), float(y.amin())\n", True),
+        ("    return (a * x).tolist()\n", True),
+        ("    return (a * x).sum()\n", False),  # rounded in the order in memory
+        ("    y = a * x\n    assert y.is_contiguous()\n    return y.max()\n", False),
+        ("    return (a * x).view(2, -1).max()\n", False),
+        ("    return (a * x).stride()\n", False),
+        ("    return (a * x).numpy().max()\n", False),
+        ("    y = a * x\n    return y.max(), y\n", False),
+        ("    y = a * x\n    KEPT.append(y)\n    return y.max()\n", False),
+        ("    y = a * x\n    return y.max(), lambda: y\n", False),
+        ("    global y\n    y = a * x\n    return y.max()\n", False),
+        ("    return use(a * x)\n", False),
+    ],
+)
+def test_operands_are_swapped_safely_where_only_values_are_used(used: str, safe: bool) -> None:
+    code = (
+        "import torch\n\n"
+        "def f():\n"
+        "    a = torch.rand(2, 3, 4, 5)\n"
+        "    x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)\n"
+    ) + used
+    swapped = code.replace("a * x", "x * a")
+    assert fixed(code, select=("TLC101",), min_confidence=Confidence.POSSIBLE) == (swapped if safe else code)
 
 
 def test_what_a_caller_decides_is_not_safe() -> None:
@@ -171,7 +202,7 @@ def test_overlapping_fixes_take_a_pass_each() -> None:
         "x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)\n"
         "y = a * (b + x.permute(0, 2, 3, 1).permute(0, 3, 1, 2).mul(1))\n"
     )
-    result = fixed(code)
+    result = fixed(code, unsafe=True)
     assert result.splitlines()[-1] == "y = (x.permute(0, 2, 3, 1).permute(0, 3, 1, 2).mul(1) + b) * a"
 
 

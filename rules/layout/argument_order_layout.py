@@ -11,7 +11,7 @@ from stridelint.rules.contract.answers import Answer, Confidence
 from stridelint.rules.contract.dtypes import Scalar
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.out_contract import scalar_kind
-from stridelint.rules.events import Form, Operand, TensorEvent
+from stridelint.rules.events import Form, LayoutUse, Operand, TensorEvent
 from stridelint.rules.findings import found, quoted
 from stridelint.rules.layout import screening
 from stridelint.rules.rule import Finding, Invalid, Rule, Severity
@@ -29,7 +29,8 @@ class ArgumentOrderLayout(Rule):
     """
     What it does:
         Finds elementwise operators that get a row-major and a channels_last tensor, where the first one decides the memory
-        format of the result.
+        format of the result. Where nothing sees that format, as the result ends in few numbers (`(y - x).abs().max()`, a loss) or in a
+        comparison of values, and where an assertion states it, this is told in audits only (`--min-confidence possible`).
 
     Why is this bad?
         `a + b` and `b + a` are equal, but their strides are not: TensorIterator orders the axes of the result as in the
@@ -46,9 +47,11 @@ class ArgumentOrderLayout(Rule):
         # or convert once: mask = mask.to(memory_format=torch.channels_last)
 
     Fix:
-        The operands of `+`, `*`, `==`, `!=`, `&`, `|`, `^` and their functions are swapped: the values are the same bit for bit
-        (safe where both layouts are decided in the same function and the order of evaluation shows nowhere). For other
-        operators the first operand is converted where it is used (unsafe: it costs a copy each time).
+        The operands of `+`, `*`, `==`, `!=`, `&`, `|`, `^` and their functions are swapped: the values are the same bit for bit, the
+        strides are not. It is safe only where just the values are used, in a way that no rounding depends on (`torch.equal`,
+        `.max()`), both layouts are decided in the same function and the order of evaluation shows nowhere; what is returned, stored
+        or given on may be asked for its strides (unsafe). For other operators the first operand is converted where it is used
+        (unsafe: it costs a copy each time).
 
     Confirmed by:
         Running the operator both ways and comparing the strides.
@@ -90,6 +93,17 @@ shown = torch.where(alpha > 0.5, images, back)
 shown = torch.addcmul(back, alpha, gain)
 shown = torch.where(alpha > 0.5, torch.tensor(0.0), images)
 """,
+        """\
+import torch
+import torch.nn.functional as F
+
+y = torch.rand(2, 3, 4, 5)
+x = y.to(memory_format=torch.channels_last)
+print((y - x).abs().max(), F.mse_loss(y * 2 - x, y), (y > x).float().mean().item())
+error = (y - x) ** 2
+print(error.mean(), error.amax(dim=(1, 2, 3)))
+assert torch.equal(y + x, 2 * y) and (y * x).stride() == (60, 20, 5, 1)
+""",
     )
     INVALID = (
         Invalid(
@@ -114,6 +128,7 @@ mask = torch.ones(2, 3, 4, 5)
 x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
 y = x * mask
 """,
+            safe=False,
         ),
         Invalid(
             """\
@@ -182,21 +197,6 @@ shown = torch.where(inside, back.to(memory_format=torch.channels_last), images)
 """,
             safe=False,
         ),
-    )
-
-    @classmethod
-    def places(cls, nodes: Nodes) -> frozenset[str] | None:
-        """Something may be channels_last."""
-        return screening.mixes_formats(nodes, cls.ops)
-
-    def check(self, event: TensorEvent) -> Iterator[Finding]:
-        """Two operands in different formats, and swapping them changes the result's strides."""
-        if event.form is Form.INPLACE or event.out is not None or len(event.tensors) < 2:
-            return
-        formats = [_format(operand.facts) for operand in event.tensors]
-""",
-            safe=False,
-        ),
         Invalid(
             """\
 import torch
@@ -227,6 +227,46 @@ x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
 inside, mask = torch.rand(2, 3, 4, 5) > 0.5, torch.rand(3, 4, 5) > 0.5
 kept = torch.where(inside.to(memory_format=torch.channels_last), x, 0.0)
 rest = torch.where(mask, 0.0, x)
+""",
+            safe=False,
+        ),
+        Invalid(
+            """\
+import torch
+
+def keeps_values():
+    mask = torch.ones(2, 3, 4, 5)
+    x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    return torch.equal(mask * x, x)
+""",
+            (
+                (
+                    6,
+                    24,
+                    "result of 'mask * x' is row-major because 'mask' comes first; with 'x' first it is channels_last",
+                ),
+            ),
+            fixed="""\
+import torch
+
+def keeps_values():
+    mask = torch.ones(2, 3, 4, 5)
+    x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    return torch.equal(x * mask, x)
+""",
+        ),
+    )
+
+    @classmethod
+    def places(cls, nodes: Nodes) -> frozenset[str] | None:
+        """Something may be channels_last."""
+        return screening.mixes_formats(nodes, cls.ops)
+
+    def check(self, event: TensorEvent) -> Iterator[Finding]:
+        """Two operands in different formats, and swapping them changes the result's strides."""
+        if event.form is Form.INPLACE or event.out is not None or len(event.tensors) < 2:
+            return
+        formats = [_format(operand.facts) for operand in event.tensors]
         pair = _differing(formats)
         if pair is None:
             return
@@ -236,6 +276,8 @@ rest = torch.where(mask, 0.0, x)
         if sure is None or (name != "row-major" and not _accidental(first)):
             return
         confidence = min(sure, *(each[1] for each in formats if each is not None))
+        if event.layout_use <= LayoutUse.STATED:
+            confidence = Confidence.POSSIBLE
         message = (
             f"result of '{event.text}' is {name} because {quoted(first, 'its first operand')} comes first; "
             f"with {_otherwise(event, first, other, _name(formats[pair[1]]))} it is {_name(formats[pair[1]])}"
@@ -258,13 +300,24 @@ rest = torch.where(mask, 0.0, x)
             return None
         pair, swap = edits.operands(node), edits.swapped(code, node)
         if event.op in COMMUTATIVE and len(event.tensors) == 2 and pair is not None and swap is not None:
-            safe = code.together(node, event.tensors) and edits.any_order(*pair)
+            unseen = event.layout_use is LayoutUse.EXACT
+            safe = unseen and code.together(node, event.tensors) and edits.any_order(*pair)
             return edits.Fix("swap the operands", (swap,), safe)
         first = event.tensors[places[0]]
         convert = tensor_edits.to_format(code, first, _name(formats[places[1]]))
         if first.facts.rank not in FORMATS or convert is None:
             return None
         return edits.Fix("convert the first operand", (convert,))
+
+
+def _otherwise(event: TensorEvent, first: Operand, other: Operand, wanted: str) -> str:
+    """What makes the result come out in the other operand's format; a condition cannot change places with a value."""
+    name = quoted(other, "the other operand")
+    if first is not event.arguments.get("condition"):
+        return f"{name} first"
+    if first.facts.rank in FORMATS:
+        return f"{quoted(first, 'the condition')} in {wanted}, too,"
+    return f"the axes of {quoted(first, 'the condition')} in the order of those of {name}"
 
 
 def _operands(event: TensorEvent) -> list[TensorFacts | Scalar]:
@@ -282,16 +335,6 @@ def _operands(event: TensorEvent) -> list[TensorFacts | Scalar]:
 
 
 def _format(facts: TensorFacts) -> tuple[str, Confidence] | None:
-def _otherwise(event: TensorEvent, first: Operand, other: Operand, wanted: str) -> str:
-    """What makes the result come out in the other operand's format; a condition cannot change places with a value."""
-    name = quoted(other, "the other operand")
-    if first is not event.arguments.get("condition"):
-        return f"{name} first"
-    if first.facts.rank in FORMATS:
-        return f"{quoted(first, 'the condition')} in {wanted}, too,"
-    return f"the axes of {quoted(first, 'the condition')} in the order of those of {name}"
-
-
     """The format a tensor of rank 4 or 5 is in, where it is in one of them only; ("row-major" for lower ranks)."""
     if facts.rank is None or facts.strides is None:
         return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stridelint.rules.claims import Claim, Kind
 from stridelint.rules.contract import questions
 from stridelint.rules.contract.answers import Answer, Confidence
-from stridelint.rules.events import Form, Operand, TensorEvent
+from stridelint.rules.events import Form, LayoutUse, Operand, TensorEvent
 from stridelint.rules.findings import found, quoted
 from stridelint.rules.layout.asked_formats import FORMATS, is_part, was_made
 from stridelint.rules.layout.screening import kernels
@@ -47,9 +47,10 @@ class LayoutDropped(Rule):
         Finds places where a tensor that was made channels_last comes out row-major: operators that drop the layout
         (`masked_fill`, `index_select`, `repeat`, `cumsum`, `softmax`, `grid_sample` ...), `x.new_zeros(shape)`, `.contiguous()`
         right after the axes were permuted back or between two layers, `cat` with one row-major part, buffers made from the
-        shape only, and custom operators whose fake kernel promises other strides than the real one. A softmax that a
-        module's `forward` returns, or of which an argmax is taken, ends a network and is left out, and so is what is converted
-        to a memory format at once.
+        shape only, and custom operators whose fake kernel promises other strides than the real one. What is
+        converted to a memory format at once is left out. A softmax that a module's `forward` returns, alone or with others, and
+        what ends in few numbers, a loss, an argmax or a comparison of values, also behind a name, is told in audits only
+        (`--min-confidence possible`): nothing goes on in its layout.
 
     Why is this bad?
         From there on every convolution converts its input again, or the rest of the network runs in the slower layout.
@@ -90,6 +91,20 @@ canvas = torch.zeros_like(x)
 reference = x.contiguous()
 flat = x.permute(0, 2, 3, 1).contiguous().view(-1, 4)
 gray = x.mean(1, keepdim=True).masked_fill(x[:, :1] > 0.5, 0.0)
+""",
+        """\
+import torch
+import torch.nn.functional as F
+
+class Head(torch.nn.Module):
+    def forward(self, images, labels):
+        logits = images.to(memory_format=torch.channels_last)
+        probs = logits.softmax(dim=1)
+        sure, best = probs.max(dim=1)
+        loss = F.nll_loss(F.log_softmax(logits, dim=1), labels)
+        total = logits.masked_fill(logits < 0, 0.0).sum()
+        places = logits.topk(2, dim=1).indices
+        return {"probs": probs, "best": (sure, best), "all": (loss, total, places)}
 """,
     )
     INVALID = (
@@ -234,6 +249,7 @@ c.copy_(x)
         if dropped.answer is not Answer.YES or event.then == "memory_format":
             return
         is_end = event.op in ENDS and event.then not in ("", "mul", "add", "to", "float", "half")
+        is_end |= event.layout_use <= (LayoutUse.RETURNED if event.op in ENDS else LayoutUse.STATED)
         message = f"'{event.text}' is row-major although {quoted(kept)} is {wanted}"
         yield found(
             self,

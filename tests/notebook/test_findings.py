@@ -195,7 +195,7 @@ def test_the_page_about_it(project: Path, run: Callable[..., Any]) -> None:
         cell("# Analysis", "markdown"),
         "import torch\nmask = torch.ones(2, 3, 4, 5)",
         "x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)",
-        "%matplotlib inline\ny = (mask * x).mean()",
+        "%matplotlib inline\ny = (mask * x).relu()",
     )
     write(project / "analysis.ipynb", *cells)
     for command in re.findall(r"`(stridelint check [^`]*)`", page):

@@ -15,7 +15,7 @@ from stridelint.linter.notebook.leaving_out import without_rejected
 Run = Callable[..., Any]
 REJECTED = "f = 3 if 0 else(lambda: 3)"
 MAKE = "import torch\na = torch.ones(2, 3, 4, 5)\nb = a.to(memory_format=torch.channels_last)"
-FOUND = "y = (a * b).mean()"
+FOUND = "y = (a * b).relu()"
 
 
 def notebook(*cells: str) -> bytes:
@@ -60,8 +60,8 @@ def test_nothing_is_claimed_of_what_it_may_have_changed(run: Run, cell: str) -> 
 
 
 def test_functions_and_imports_of_other_cells_stay(run: Run) -> None:
-    mean = "def mean(x, y):\n    return (x * y).mean()"
-    found, _ = lines(run, "import torch", mean, REJECTED, f"{MAKE.removeprefix('import torch')}\nmean(a, b)\n{FOUND}")
+    mixed = "def mixed(x, y):\n    return (x * y).relu()"
+    found, _ = lines(run, "import torch", mixed, REJECTED, f"{MAKE.removeprefix('import torch')}\nmixed(a, b)\n{FOUND}")
     assert found == ["2:2 TLC101", "4:5 TLC101"]
 
 

@@ -23,6 +23,7 @@ def fuse(images):
     x = images.to(memory_format=torch.channels_last)
     return mask * x
 """
+FLAT = CODE.replace("mask * x", "x.view(-1)")  # has a safe fix
 BROKEN = CODE.replace("return mask * x", "return (mask * x")
 WIDE = CODE.replace("    return mask * x", "    a = '値😀é'; return mask * x")
 
@@ -53,8 +54,9 @@ def test_a_session_from_start_to_end(client: Client) -> None:
     assert "| `mask`" in text and "row-major (contiguous)" in text
 
     actions = client.actions(uri, found["range"])
-    assert [each["kind"] for each in actions] == ["quickfix", "quickfix", "source.fixAll.stridelint"]
-    assert actions[0]["isPreferred"] and "edit" not in actions[0]
+    assert [each["kind"] for each in actions] == ["quickfix", "quickfix"]
+    assert "changes more than the hazard" in actions[0]["title"]
+    assert not actions[0].get("isPreferred") and "edit" not in actions[0]
     fixed = client.request("codeAction/resolve", actions[0])["edit"]
     assert client.applied(CODE, fixed, uri) == CODE.replace("mask * x", "x * mask")
 
@@ -113,19 +115,20 @@ def test_noqa_is_offered_and_respected(client: Client) -> None:
 
 def test_a_client_that_resolves_nothing_gets_edits_at_once(client: Client) -> None:
     client.start({})
-    uri = client.open("demo.py", CODE)
+    uri = client.open("demo.py", FLAT)
     (found,) = client.diagnostics(1)
     fix, _, every = client.actions(uri, found["range"])
+    assert fix["isPreferred"]
     assert (
-        client.applied(CODE, fix["edit"], uri)
-        == client.applied(CODE, every["edit"], uri)
-        == CODE.replace("mask * x", "x * mask")
+        client.applied(FLAT, fix["edit"], uri)
+        == client.applied(FLAT, every["edit"], uri)
+        == FLAT.replace("x.view(-1)", "x.contiguous().view(-1)")
     )
 
 
 def test_only_what_is_asked_for_is_offered(client: Client) -> None:
     client.start()
-    uri = client.open("demo.py", CODE)
+    uri = client.open("demo.py", FLAT)
     client.diagnostics(1)
     nowhere = place(0, 0, 0)
     assert [each["kind"] for each in client.actions(uri, nowhere)] == ["source.fixAll.stridelint"]

@@ -9,6 +9,7 @@ import libcst as cst
 
 from stridelint.linter.inference import copies, outs
 from stridelint.linter.inference.followers import Follower
+from stridelint.linter.inference.layout_uses import LayoutUser
 from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.program import Program
 from stridelint.linter.inference.values import (
@@ -155,6 +156,7 @@ def emit(
             transforms=transforms,
             distributed=wrapper,
             numbers=numbers,
+            layout_using=LayoutUser(path.program, node),
         )
 
     if waits_for is not None and not waits_for.proven:
