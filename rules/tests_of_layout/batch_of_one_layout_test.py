@@ -28,7 +28,8 @@ class BatchOfOneLayoutTest(Rule):
         about `stride(0)`, the code under test gives `as_strided` a step from sample to sample that is not the tensor's, or computes
         offsets with one (`i * step`) at which samples would overlap, or
         `is_contiguous(memory_format=torch.channels_last)` is asserted of `hwc.permute(2, 0, 1)[None]`, which convolution and
-        pooling take for row-major.
+        pooling take for row-major. A test that asserts `is_contiguous(memory_format=...)` of other batches of one only is worth a
+        note, in audits.
 
     Why is this bad?
         The stride of an axis of size 1 is never used. `is_contiguous(memory_format=...)` still tells the formats apart
@@ -50,8 +51,6 @@ class BatchOfOneLayoutTest(Rule):
     Confirmed by:
         Asking what is asserted of another stride(0), or giving `as_strided` the tensor's own step: the answer, or the numbers read,
         stay the same. Of an assertion about `stride(0)` itself both formats are asked. The test is not run.
-
-    A test that asserts `is_contiguous(memory_format=...)` of other batches of one only is worth a note, in audits.
     """
 
     code = "TLC203"
