@@ -54,7 +54,7 @@ def _is_beyond(path: Path, tensor: TensorValue, parts: list[Value]) -> bool:
     resized = path.resized.get(tensor.identity)
     if resized is None or resized.before is None:
         return False
-    for axis, (before, part) in enumerate(zip(resized.before, parts)):
+    for before, part in zip(resized.before, parts):
         start = as_dim(part.start) if isinstance(part, Slice) else as_dim(part)
         if start == before or start == -1:
             return True
