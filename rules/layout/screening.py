@@ -116,14 +116,6 @@ def _with_strided(nodes: Nodes, expressions: Sequence[tuple[ast.expr, str]]) -> 
     """The units of those expressions that may be tensors which are not row-major."""
     flows = (nodes.flow(Permuted), nodes.flow(Cut))
     return frozenset(unit for node, unit in expressions if any(flow.holds(node, unit) for flow in flows))
-def _swaps_batches(nodes: Nodes) -> bool:
-    """Whether there may be recurrent layers with `batch_first`, whose results are transposed; padding makes new tensors."""
-    if "batch_first" not in nodes.names:
-        return False
-    asked = {name_of(call.func) for call, _ in nodes.calls for each in call.keywords if each.arg == "batch_first"}
-    return asked != {"pad_sequence"}
-
-
 
 
 def _receiver(call: ast.Call) -> ast.expr:
