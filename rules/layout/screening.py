@@ -19,10 +19,12 @@ _PERMUTERS = frozenset(
 )
 # Results of these are row-major whatever goes in, where nothing is channels_last.
 _CLEAN = frozenset(
-    """contiguous zeros ones empty rand randn randint arange linspace eye full tensor size len stack cat concat matmul mm bmm linear softmax
+    """contiguous zeros ones empty rand randn randint arange linspace eye full size len stack cat concat matmul mm bmm linear softmax
     log_softmax cumsum cumprod gather index_select sum mean std var amax amin argmax argmin norm topk one_hot masked_select cdist
-    meshgrid conv1d conv2d conv3d isinstance str""".split()
+    meshgrid conv1d conv2d conv3d new_zeros new_ones new_empty new_full pad_sequence isinstance str""".split()
 )
+# So is what these make of numbers that are written out; of a tensor they keep the order.
+_FROM_NUMBERS = frozenset({"tensor", "new_tensor"})
 # So are numbers made with these; methods of the same name keep the order (`x.float()`).
 _NUMBERS = frozenset({"int", "float", "bool"})
 # Elementwise operators of tensors, as methods or functions; those that matter most.
@@ -36,6 +38,8 @@ _ELEMENTWISE = frozenset(
 def _cleans(call: ast.Call) -> bool:
     """What it gives is no tensor in another order, whatever goes in."""
     name = name_of(call.func)
+    if name in _FROM_NUMBERS:
+        return bool(call.args) and isinstance(call.args[0], (ast.List, ast.Tuple, ast.ListComp, ast.Constant))
     return name in _CLEAN or (name in _NUMBERS and isinstance(call.func, ast.Name))
 
 
@@ -107,9 +111,17 @@ def views_of_strided(nodes: Nodes) -> frozenset[str]:
         return frozenset(unit for call, unit in nodes.calls if name_of(call.func) in _COPYING_WORDS) | {
             unit for _, unit in views
         }
-    if not views or "batch_first" in nodes.names:  # Results of recurrent layers are transposed then.
+    if not views or _swaps_batches(nodes):
         return frozenset(unit for _, unit in views)
     return _with_strided(nodes, [(_receiver(call), unit) for call, unit in views])
+
+
+def _swaps_batches(nodes: Nodes) -> bool:
+    """Whether there may be recurrent layers with `batch_first`, whose results are transposed; padding makes new tensors."""
+    if "batch_first" not in nodes.names:
+        return False
+    asked = {name_of(call.func) for call, _ in nodes.calls for each in call.keywords if each.arg == "batch_first"}
+    return asked != {"pad_sequence"}
 
 
 def _with_strided(nodes: Nodes, expressions: Sequence[tuple[ast.expr, str]]) -> frozenset[str]:
