@@ -247,11 +247,11 @@ def test_fixes(project: Path, run: Run) -> None:
     text = (Path(__file__).parents[2] / "fixtures/bad/argument_order.py").read_text()
     write(project / "real.py", text)
     run("check", ".")
-    diff = run("check", "--diff", ".")
+    diff = run("check", "--diff", "--unsafe-fixes", ".")
     assert diff.out
-    fixed = run("check", "--fix", ".")
+    fixed = run("check", "--fix", "--unsafe-fixes", ".")
     assert " fixed" in fixed.out
-    assert run("check", "--diff", ".").out == ""
+    assert run("check", "--diff", "--unsafe-fixes", ".").out == ""
     assert run("check", ".").out == run("check", "--no-cache", ".").out
 
 
