@@ -69,9 +69,9 @@ def _passing_call(path: Path, tensor: TensorValue, written: cst.CSTNode | None) 
 
 
 def _deciding(tensor: TensorValue) -> cst.CSTNode | None:
-    """What gave a tensor its layout; None if a view did that of which the story does not tell."""
+    """What gave a tensor its layout, where the story tells more than where it, or what it was computed from, is made."""
     step, node = tensor.story[-1] if tensor.story else ("", None)
-    return None if step == "made" and tensor.base is not None else node
+    return None if step == "is made here" else node
 
 
 def _alike(tensor: TensorValue) -> Iterator[TensorValue]:
