@@ -26,7 +26,7 @@ from stridelint.linter.inference.layout_words import (
 )
 from stridelint.linter.inference.program import Program
 from stridelint.rules.events import LayoutUse
-from stridelint.rules.forms.walking import children, walk
+from stridelint.rules.forms.walking import Parents, walk
 
 _SCOPES = (cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.Module)
 # Where a step ends, or the expressions that the value goes on in.
@@ -50,12 +50,10 @@ class LayoutUses:
     """A module's nodes, with what they are a part of."""
 
     def __init__(self, module: cst.Module) -> None:
-        self._parents: dict[cst.CSTNode, cst.CSTNode] = {}
+        self._parents = Parents(module)
         self._names: dict[str, list[cst.Name]] = {}
         self._shared: set[str] = set()
         for node in walk(module):
-            for child in children(node):
-                self._parents[child] = node
             if isinstance(node, cst.Name):
                 self._names.setdefault(node.value, []).append(node)
             elif isinstance(node, (cst.Global, cst.Nonlocal)):
@@ -77,7 +75,7 @@ class LayoutUses:
 
     def _step(self, node: cst.CSTNode) -> _Step:
         """What is done at once with a node's value."""
-        parent = self._parents.get(node)
+        parent = self._parents.of(node)
         if isinstance(parent, cst.Attribute) and parent.value is node:
             return self._attribute(parent)
         if isinstance(parent, cst.Arg):
@@ -93,7 +91,7 @@ class LayoutUses:
         if isinstance(parent, (cst.IfExp, cst.BooleanOperation)):
             return [parent]
         if isinstance(parent, (cst.Element, cst.DictElement)) and parent.value is node:
-            held = self._parents[parent]
+            held = self._parents.of(parent)
             return (
                 [held]
                 if isinstance(held, (cst.Tuple, cst.List, cst.Dict)) and self._only_goes(held)
@@ -113,7 +111,7 @@ class LayoutUses:
 
     def _only_goes(self, held: cst.BaseExpression) -> bool:
         """Whether a container is returned or gets a name, and is not used on the spot."""
-        return isinstance(self._parents.get(held), (cst.Return, cst.Assign, cst.IfExp, cst.Element, cst.DictElement))
+        return isinstance(self._parents.of(held), (cst.Return, cst.Assign, cst.IfExp, cst.Element, cst.DictElement))
 
     def _bound(self, node: cst.CSTNode, parent: cst.CSTNode | None) -> _Step:
         if isinstance(parent, cst.NamedExpr) and parent.value is node:
@@ -149,40 +147,33 @@ class LayoutUses:
         return [
             each
             for each in self._names[target.value]
-            if not self._is_label(each) and (isinstance(scope, cst.Module) or scope in self._above(each))
+            if not self._is_label(each)
+            and (isinstance(scope, cst.Module) or any(outer is scope for outer in self._parents.above(each)))
         ]
 
     def _is_label(self, name: cst.Name) -> bool:
         """Of an attribute or a keyword."""
-        parent = self._parents.get(name)
+        parent = self._parents.of(name)
         return (isinstance(parent, cst.Attribute) and parent.attr is name) or (
             isinstance(parent, cst.Arg) and parent.keyword is name
         )
 
     def _is_target(self, name: cst.Name) -> bool:
         """A value is stored there; in a loop's target and the like it is no use of what was there before either."""
-        parent = self._parents.get(name)
+        parent = self._parents.of(name)
         if isinstance(parent, cst.Element):
-            return isinstance(self._parents.get(self._parents[parent]), (cst.AssignTarget, cst.For, cst.CompFor))
+            return isinstance(self._parents.of(self._parents.of(parent)), (cst.AssignTarget, cst.For, cst.CompFor))
         stored = (cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor)
         return isinstance(parent, (cst.AssignTarget, cst.Param)) or (
             isinstance(parent, stored) and parent.target is name
         )
 
-    def _above(self, node: cst.CSTNode) -> list[cst.CSTNode]:
-        found: list[cst.CSTNode] = []
-        parent = self._parents.get(node)
-        while parent is not None:
-            found.append(parent)
-            parent = self._parents.get(parent)
-        return found
-
     def _scope(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        return next((each for each in self._above(node) if isinstance(each, _SCOPES)), None)
+        return next((each for each in self._parents.above(node) if isinstance(each, _SCOPES)), None)
 
     def _attribute(self, node: cst.Attribute) -> _Step:
         """`x.abs()`, `x.shape`."""
-        call, name = self._parents.get(node), node.attr.value
+        call, name = self._parents.of(node), node.attr.value
         if isinstance(call, cst.Call) and call.func is node:
             if name in ("is_contiguous", "stride"):
                 return LayoutUse.STATED if self._states_row_major(call) else LayoutUse.OPEN
@@ -193,7 +184,7 @@ class LayoutUses:
 
     def _argument(self, arg: cst.Arg) -> _Step:
         """`torch.abs(x)`, `y.maximum(x)`."""
-        call = self._parents[arg]
+        call = self._parents.of(arg)
         if not isinstance(call, cst.Call) or arg.star or (arg.keyword is not None and arg.keyword.value == "out"):
             return LayoutUse.OPEN
         owner, _, name = dotted_name(call.func).rpartition(".")
@@ -208,7 +199,7 @@ class LayoutUses:
         return LayoutUse.OPEN
 
     def _compared(self, parent: cst.CSTNode) -> _Step:
-        comparison = self._parents[parent] if isinstance(parent, cst.ComparisonTarget) else parent
+        comparison = self._parents.of(parent) if isinstance(parent, cst.ComparisonTarget) else parent
         assert isinstance(comparison, cst.Comparison)
         operators = [each.operator for each in comparison.comparisons]
         if all(isinstance(each, (cst.Is, cst.IsNot)) for each in operators):
@@ -219,25 +210,25 @@ class LayoutUses:
     def _states_row_major(self, query: cst.Call) -> bool:
         """`assert x.is_contiguous()`, `assert not x.is_contiguous(memory_format=...)`, `assert x.stride() == (60, 20, 5, 1)`."""
         node: cst.CSTNode = query
-        parent = self._parents.get(node)
+        parent = self._parents.of(node)
         if isinstance(query.func, cst.Attribute) and query.func.attr.value == "stride":
             if query.args or not isinstance(parent, cst.Comparison) or parent.left is not query:
                 return False
             if len(parent.comparisons) != 1 or not _is_row_major(parent.comparisons[0]):
                 return False
-            node, parent = parent, self._parents.get(parent)
+            node, parent = parent, self._parents.of(parent)
         else:
             negated = isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not)
             if negated is not bool(query.args):
                 return False
             if negated:
                 assert parent is not None
-                node, parent = parent, self._parents.get(parent)
+                node, parent = parent, self._parents.of(parent)
         while isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
-            node, parent = parent, self._parents.get(parent)
+            node, parent = parent, self._parents.of(parent)
         if isinstance(parent, cst.Assert):
             return parent.test is node
-        call = self._parents.get(parent) if isinstance(parent, cst.Arg) else None
+        call = self._parents.of(parent) if isinstance(parent, cst.Arg) else None
         return isinstance(call, cst.Call) and dotted_name(call.func).rpartition(".")[2] == "assertTrue"
 
 

@@ -11,6 +11,7 @@ from stridelint.linter.inference.path import Path
 from stridelint.linter.inference.torch_api.registry import Call, function
 from stridelint.linter.inference.values import ArrayValue, Constant, Mapping, Sequence, TensorValue, Unknown, Value
 from stridelint.rules.contract import questions, sizes
+from stridelint.rules.contract.dtypes import kind_of
 from stridelint.rules.contract.facts import Dim, TensorFacts
 from stridelint.rules.contract.generic import strides_in_order
 
@@ -57,8 +58,7 @@ def collated(path: Path, sample: Value, count: Dim) -> Value:
         return Sequence([sample] * count, "list") if isinstance(count, int) else Sequence(None, "list")
     dtype = _DTYPES.get(number_kind(sample) or "")
     if dtype is not None:
-        kind = {"int64": "integer", "float64": "float"}.get(dtype, dtype)
-        return path.tensor(TensorFacts((count,), (1,), 0, dtype, kind, "cpu", False, True))
+        return path.tensor(TensorFacts((count,), (1,), 0, dtype, kind_of(dtype), "cpu", False, True))
     return _by_part(sample, lambda part: collated(path, part, count)) or Unknown("batch")
 
 
