@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from stridelint.linter.inference.objects import Function
-from stridelint.rules.forms.walking import walk
+from stridelint.rules.forms.walking import names_in, walk
 
 if TYPE_CHECKING:
     from stridelint.linter.inference.program import Program
@@ -28,7 +28,7 @@ def is_left_to_chance(program: Program, function: Function, deciding: cst.CSTNod
     if program.once(test, _draws, test):
         return True
     drawn = program.once(function.node, _drawn_names, function.node)
-    return (bool(drawn) and not drawn.isdisjoint(_names(test))) or _by_helper(program, function, test)
+    return (bool(drawn) and not drawn.isdisjoint(names_in(test))) or _by_helper(program, function, test)
 
 
 def _by_helper(program: Program, function: Function, test: cst.CSTNode) -> bool:
@@ -54,7 +54,7 @@ def _definition(function: Function, callee: cst.BaseExpression) -> cst.FunctionD
 def _returns_draw(function: cst.FunctionDef) -> bool:
     drawn = _drawn_names(function)
     returned = [each.value for each in walk(function.body, cst.Return) if isinstance(each, cst.Return) and each.value]
-    return any(_draws(each) or not drawn.isdisjoint(_names(each)) for each in returned)
+    return any(_draws(each) or not drawn.isdisjoint(names_in(each)) for each in returned)
 
 
 def _drawn_names(function: cst.FunctionDef | cst.Lambda) -> frozenset[str]:
@@ -66,10 +66,6 @@ def _drawn_names(function: cst.FunctionDef | cst.Lambda) -> frozenset[str]:
         for target in each.targets
     ]
     return frozenset(name.value for name, value in assigned if isinstance(name, cst.Name) and _draws(value))
-
-
-def _names(node: cst.CSTNode) -> frozenset[str]:
-    return frozenset(each.value for each in walk(node, cst.Name) if isinstance(each, cst.Name))
 
 
 def _calls(node: cst.CSTNode) -> list[cst.Call]:

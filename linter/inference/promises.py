@@ -23,7 +23,7 @@ from stridelint.rules.contract import sizes
 from stridelint.rules.contract.facts import TensorFacts
 from stridelint.rules.contract.generic import strides_in_order
 from stridelint.rules.events import Form
-from stridelint.rules.forms.walking import walk
+from stridelint.rules.forms.walking import names_in, walk
 
 # Orders of axes in memory in which dense tensors come that are not row-major.
 _ORDERS = ((0, 2, 3, 1), (0, 2, 3, 4, 1), (0, 2, 1), (1, 0))
@@ -126,7 +126,7 @@ def _emitted(path: Path, promise: Promise, real: Run, fake: Run) -> list[tuple[T
     name = promise.real.node.name.value if isinstance(promise.real.node, cst.FunctionDef) else "the kernel"
     for returned, promised in pairs:
         node = _made_at(promise.fake.node, promised)
-        said = {each.value for each in walk(node, cst.Name) if isinstance(each, cst.Name)}
+        said = names_in(node)
         which = next((index for index, each in enumerate(own[: len(given)]) if each.name in said), 0)
         arguments: dict[str, object] = {
             "kernel": name,

@@ -12,7 +12,7 @@ from stridelint.linter.inference.values import TensorValue, Value
 from stridelint.rules.contract import ranges
 from stridelint.rules.contract.narrowing import INTEGERS
 from stridelint.rules.contract.ranges import Range
-from stridelint.rules.forms.walking import walk
+from stridelint.rules.forms.walking import names_in, walk
 
 _WORDS = re.compile(
     r"hash|checksum|crc|digest|parity|adler|fletcher|overflow|wrap|modulo|modular|modulus|cyclic|cipher|crypt|lcg|scrambl"
@@ -78,7 +78,7 @@ class _Uses:
 
 
 def _names(node: cst.CSTNode) -> set[str]:
-    return {each.value for each in walk(node, cst.Name) if isinstance(each, cst.Name)} - {"torch", "self", "cls"}
+    return names_in(node) - {"torch", "self", "cls"}
 
 
 def _is_of_truths(node: cst.BinaryOperation | cst.AugAssign) -> bool:

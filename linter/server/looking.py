@@ -18,7 +18,7 @@ from stridelint.linter.inference.values import TensorValue, Unknown, Value
 from stridelint.linter.server.tree import Tree
 from stridelint.rules.contract.answers import Confidence
 from stridelint.rules.contract.facts import TensorFacts
-from stridelint.rules.forms.walking import walk
+from stridelint.rules.forms.walking import names_in, walk
 
 # Steps of the interpreter: for the function around the cursor, and for those that call it.
 OWN_STEPS = 30_000
@@ -168,7 +168,7 @@ def _callers(tree: Tree, units: list[Unit], number: int) -> tuple[list[int], boo
 def _mentions(tree: Tree) -> tuple[list[set[str]], set[str]]:
     """The names in each function, and those in the module's own statements."""
     units = _units(tree)
-    said = [_names(function) for function, _ in units]
+    said = [names_in(function) for function, _ in units]
     inside = {id(each) for function, _ in units for each in walk(function, cst.Name)}
     return said, {
         each.value for each in walk(tree.module, cst.Name) if id(each) not in inside and isinstance(each, cst.Name)
@@ -186,7 +186,3 @@ def _called(unit: Unit) -> set[str]:
     """By which names a function is reached: its own, for a method its class's too."""
     function, owner = unit
     return {function.name.value} if owner is None else {owner.name.value, function.name.value} - _COMMON
-
-
-def _names(node: cst.CSTNode) -> set[str]:
-    return {each.value for each in walk(node, cst.Name) if isinstance(each, cst.Name)}

@@ -94,6 +94,11 @@ def walk(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> Iterator[cst.CSTNode]:
             waiting += children(each)
 
 
+def names_in(node: cst.CSTNode) -> set[str]:
+    """The identifiers in a piece of code."""
+    return {each.value for each in walk(node, cst.Name) if isinstance(each, cst.Name)}
+
+
 def below(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """A node and all below it, in the order of the code."""
     yield node
